@@ -8,12 +8,13 @@ import { soakLists } from './soak/lists.ts'
 import { soakQueue } from './soak/queue.ts'
 import { soakReaders } from './soak/readers.ts'
 import { soakRuns } from './soak/runs.ts'
+import { soakSchedules } from './soak/schedules.ts'
 import { soakSockets } from './soak/sockets.ts'
 import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,waiting,drain,sockets,lists,cluster]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,waiting,drain,sockets,lists,cluster]
                 [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
@@ -37,6 +38,7 @@ const soaks = {
   workflows: () => soakWorkflowKills(Number(values.kills)),
   agents: () => soakAgents(Number(values.count), Number(values.seed)),
   queue: () => soakQueue(Number(values.seed)),
+  schedules: () => soakSchedules(Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   voice: () => soakVoice(Number(values.count), Number(values.seed)),

@@ -37,6 +37,7 @@ export function welcome({ DATA_DIR, DATABASE_URL, HOST, PORT }: Env, { label, ..
     input: 'What is on my shopping list?',
     tools: [{ name: 'shopping_list', description: 'Reads my shopping list', input: { type: 'object' } }]
   }
+  const everyMinute = { kind: 'agent', name: 'assistant', cron: '* * * * *', input: 'What is 6 * 7?' }
   const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
   const message = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: said } }
   return `
@@ -101,6 +102,12 @@ ${'missing' in chromium ? '' : browse(base, join(resolve(DATA_DIR), 'shop.jpg'),
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
+Let an agent answer every minute, see when it does so next, and switch that off again:
+
+  ${post(`${base}/schedules`, everyMinute)}${as}
+  curl -s ${base}/schedules${as}
+  ${post(`${base}/schedules/$(${firstSchedule(base, as)})`, { enabled: false }, '-s -X PATCH')}${as}
+
 Let an agent remember something, and ask for it in another session; then let it use a skill:
 
   ${post(`${base}/agents/companion/run`, { ...user, input: 'My dog is called Rex.' })}${as}
@@ -136,6 +143,10 @@ function firstApproval(base: string, as: string): string {
 
 function firstInput(base: string, as: string): string {
   return firstOf(`${base}/inputs${as}`, 'inputId')
+}
+
+function firstSchedule(base: string, as: string): string {
+  return firstOf(`${base}/schedules${as}`, 'scheduleId')
 }
 
 // A run may take some seconds until it waits.

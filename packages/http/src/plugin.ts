@@ -23,6 +23,7 @@ import { listRoutes } from './routes/list.ts'
 import { runFilesRoutes } from './routes/run-files.ts'
 import { runRoutes } from './routes/run.ts'
 import { runsRoutes } from './routes/runs.ts'
+import { schedulesRoutes } from './routes/schedules.ts'
 import { streamRoutes } from './routes/stream.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './surface.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
@@ -105,6 +106,7 @@ export async function serve(
     runFilesRoutes(scope, surface)
     approvalsRoutes(scope, surface)
     inputsRoutes(scope, surface)
+    schedulesRoutes(scope, surface)
     if (policy.hasAdmin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)
     if (swagger && openApi) await docsRoutes(plain, openApi, swagger, documented.secured)

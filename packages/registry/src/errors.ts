@@ -1,5 +1,6 @@
 import { createError } from './contract/create-error.ts'
 
+export * from './schedules/schedule-errors.ts'
 export * from './voice/voice-errors.ts'
 
 /** An invalid name of a runnable. */
@@ -71,6 +72,14 @@ export const RUN_ERR_KEY_REUSED = createError(
   'The idempotency key was used for another request',
   422
 )
+/** Another run has the turn of the session, and the message was not to wait. `runId` is that run, if an engine executes it. */
+export const RUN_ERR_SESSION_BUSY = createError<[string]>(
+  'RUN_ERR_SESSION_BUSY',
+  'The session is busy: %s has its turn. Send the message again later, or with another `whenBusy`',
+  409
+)
+/** `whenBusy` has a value that this runnable, or this way to start it, does not know. */
+export const RUN_ERR_WHEN_BUSY = createError<[string]>('RUN_ERR_WHEN_BUSY', 'Bad whenBusy: %s', 400)
 /** The input does not fit the runnable's schema, or an answer to an approval or another input is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** A workflow was started with messages, instructions or tools. */

@@ -59,7 +59,7 @@ export {
 } from './contract/part.ts'
 export * from './contract/principal.ts'
 export { ProviderKey, type Redact, type TextInIncrements } from './contract/provider-key.ts'
-export type { OnDisconnect, RunBody } from './contract/run-body.ts'
+export type { OnDisconnect, RunBody, WhenBusy } from './contract/run-body.ts'
 export type { EarlierAnswer, EarlierWait, Journal, RecordedPart } from './contract/journal.ts'
 export type { Delivered, Delivery } from './contract/delivery.ts'
 export type {
@@ -105,6 +105,15 @@ export { createContext, type ContextOptions } from './runs/create-context.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine } from './runs/run-engine.ts'
 export type { CallerOptions, StartOptions } from './runs/start-options.ts'
+export type {
+  NewScheduleOptions,
+  OwnedSchedule,
+  OwnedSchedulePage,
+  ScheduleOptions,
+  Schedules
+} from './schedules/schedules.ts'
+export type { GivenChange } from './schedules/schedule-plan.ts'
+export type { CatchUp, NewSchedule, Schedule, ScheduleChange } from './contract/schedule.ts'
 
 export type { Awaitable } from './contract/ports/awaitable.ts'
 export type { CheckpointStore } from './contract/ports/checkpoint-store.ts'
@@ -115,16 +124,20 @@ export type { ByteRange, FileStore, NewFile, StoredFile } from './contract/ports
 export type { ControlBus, ControlMessage } from './contract/ports/control-bus.ts'
 export type { MemoryItem, MemoryStore, ScoredMemoryItem } from './contract/ports/memory-store.ts'
 export type { NodeLease, RunFence } from './contract/ports/node-lease.ts'
-export type { NextQuery, NextRun, RunQueue } from './contract/ports/run-queue.ts'
+export type { NextQuery, NextRun, QueuedStart, RunQueue } from './contract/ports/run-queue.ts'
 export type { RegistryScope, RunScope } from './contract/ports/run-scope.ts'
 export type * from './contract/ports/run-store.ts'
+export type * from './contract/ports/schedule-store.ts'
 export type * from './contract/ports/stored-input.ts'
+export type * from './contract/ports/session-index.ts'
 export type {
   ContentReference,
   EndTurn,
+  PlacedTurn,
   SessionKey,
   SessionMessage,
-  SessionStore
+  SessionStore,
+  TurnPlace
 } from './contract/ports/session-store.ts'
 export type { Stores } from './contract/ports/stores.ts'
 export type { LogEntry, ReadLimit, StreamLog } from './contract/ports/stream-log.ts'

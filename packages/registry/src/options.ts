@@ -53,12 +53,15 @@ export interface EngineLimits {
   maxRunsPerOwner?: number
   /** Bytes of one run's log, as JSON; default 67,108,864. */
   maxLogBytes?: number
+  /** Schedules per owner, anonymous included; default 100. Those whose only instant is over do not count. */
+  maxSchedulesPerOwner?: number
 }
 
 const EngineLimitsSchema = optionsSchema<EngineLimits>({
   maxRuns: Type.Integer({ minimum: 1 }),
   maxRunsPerOwner: Type.Integer({ minimum: 1 }),
-  maxLogBytes: Type.Integer({ minimum: 1024 })
+  maxLogBytes: Type.Integer({ minimum: 1024 }),
+  maxSchedulesPerOwner: Type.Integer({ minimum: 0 })
 })
 
 /** How many runs from the queue are in progress; see `StartOptions.queue`. */
@@ -155,6 +158,7 @@ export const ENGINE_DEFAULTS = Object.freeze({
   maxRuns: 1_000,
   maxRunsPerOwner: 100,
   maxLogBytes: 67_108_864,
+  maxSchedulesPerOwner: 100,
   drainTimeout: 10_000,
   resumeTimeout: 300_000,
   queueConcurrency: 10,
@@ -168,7 +172,8 @@ const PLUGIN_FIELDS = {
       ...{ runs: port, log: port, sessions: port, memory: port },
       ...{ tasks: port, checkpoints: port, control: port },
       files: Type.Optional(port),
-      queue: Type.Optional(port)
+      queue: Type.Optional(port),
+      schedules: Type.Optional(port)
     })
   ),
   limits: EngineLimitsSchema,

@@ -9,6 +9,7 @@ import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
+import type { Schedules } from './schedules/schedules.ts'
 import type { Stores } from './contract/ports/stores.ts'
 import { defaultCloseDelay, serveOn } from './app/serve-on.ts'
 import { whileServing } from './app/while-serving.ts'
@@ -22,6 +23,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     registry: Registry
     runs: RunEngine
+    schedules: Schedules
     events: EventBus
   }
 }
@@ -32,7 +34,7 @@ interface Maker {
   scope: FastifyInstance
 }
 
-/** The registry and the run engine of an app or a scope: `fastify.registry`, `fastify.runs`, `fastify.events`. */
+/** The registry and the run engine of an app or a scope: `fastify.registry`, `fastify.runs`, `fastify.schedules`, `fastify.events`. */
 export function installEngine(
   app: FastifyInstance,
   options: RegistryPluginOptions,
@@ -55,6 +57,7 @@ export function installEngine(
 
   app.decorate('registry', registry)
   app.decorate('runs', runs)
+  app.decorate('schedules', runs.schedules)
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => runs.exposures.requireDistinct())

@@ -97,6 +97,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'recovering',
     'release',
     'resume',
+    'schedules',
     'start',
     'stores'
   ])

@@ -6,19 +6,21 @@ import type {
   NodeLease,
   RunQueue,
   RunStore,
+  ScheduleStore,
   SessionStore,
   StreamLog
 } from '@svc/registry'
 import type { Kysely, Transaction } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
+import type { SessionEntry } from './runs/session-entry.ts'
 import type { Tables } from './tables.ts'
 
 /** The ports that differ for a process that is one node of several on its database. */
 export interface NodeParts {
   readonly lease: NodeLease
   readonly counters: CounterStore
-  readonly sessions: Pick<SessionStore, 'lock' | 'place'>
+  readonly sessions: Pick<SessionStore, 'lock' | 'place' | 'places'>
 }
 
 /** The partitions of the logs of runs, each with the runs that began on one day. */
@@ -44,6 +46,13 @@ export interface Dispatch extends Pick<RunQueue, 'requireInstalled' | 'serve' | 
   ready(): Awaitable<void>
   /** Called in the transaction that adds a run. */
   added(trx: Transaction<Tables>): Awaitable<void>
+  /**
+   * Called in the transaction that sets when a schedule fires next, or that it does not any more: some process is then woken at that time,
+   * in milliseconds since the epoch.
+   */
+  planned(trx: Transaction<Tables>, scheduleId: string, at: number | null): Awaitable<void>
+  /** As `ScheduleStore.onDue`. */
+  readonly onDue?: NonNullable<ScheduleStore['onDue']>
   /** This process has put a run into the queue. */
   left(runId: string): void
   /** This process has leased a run from the queue. */
@@ -69,6 +78,7 @@ export interface Backend {
   /** What runs write, and how they are leased. */
   readonly runs: Pick<RunStore, 'create' | 'lease' | 'recordStep'> & Partial<Pick<RunStore, 'listLeft'>>
   readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
+  readonly sessionEntry: SessionEntry
   readonly control: ControlBus
   readonly dispatch: Dispatch
   /** Undefined if only one process can have the database open. */

@@ -15,6 +15,8 @@ import { createMemoryStore } from './stores/memory-store.ts'
 import { createRemoteSessionStore } from './stores/remote-session-store.ts'
 import { createRunQueue } from './stores/run-queue.ts'
 import { createRunStore } from './stores/run-store.ts'
+import { createScheduleStore } from './stores/schedule-store.ts'
+import { createSessionIndex } from './stores/session-index.ts'
 import { createSessionStore } from './stores/session-store.ts'
 import { createTaskStore } from './stores/task-store.ts'
 
@@ -56,6 +58,7 @@ export async function createStore(
     log: node ? log : locks.watch(log),
     runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...backend.runs },
     sessions: { ...createSessionStore(db, commit, skipDamaged, sweeps.sessions, locks), ...node?.sessions },
+    sessionIndex: createSessionIndex(db, commit, skipDamaged, backend.sessionEntry),
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweeps.memories),
     tasks: createTaskStore(db, commit, claimant, skipDamaged),
     checkpoints: { ...createCheckpointStore(db, skipDamaged), ...backend.checkpoints },
@@ -63,6 +66,7 @@ export async function createStore(
     ...(stateKey && { browserStates: createBrowserStateStore(db, commit, stateKey, skipDamaged) }),
     remoteSessions: createRemoteSessionStore(db, commit),
     queue: createRunQueue(db, commit, claimant, dispatch),
+    schedules: createScheduleStore({ db, commit, claimant, dispatch, skipDamaged, sweep: sweeps.schedules }),
     control,
     ...(node && { lease: node.lease, counters: node.counters }),
     check: backend.check,

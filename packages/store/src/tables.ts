@@ -57,8 +57,29 @@ export interface Tables {
     answer: string | null
     seal_key: string | null
   }
-  session: { session_key: string; last_seq: number; updated_at: number }
+  session: {
+    session_key: string
+    registry: string
+    owner: string
+    kind: RunnableKind
+    name: string
+    session_id: string
+    title: string | null
+    metadata: string | null
+    created_at: number
+    updated_at: number
+    turns: number
+    /** Of its newest message. */
+    last_seq: number
+    /** Of the last run that entered. */
+    last_ordinal: number
+    last_run: string | null
+    /** 1 if it is in the list of its owner. */
+    listed: number
+  }
   session_message: { session_key: string; seq: number; turn_id: string; message: string }
+  /** The runs of a session, in the order in which they entered. */
+  session_run: { session_key: string; ordinal: number; run_id: string }
   memory_space: { space_id: Generated<number>; owner: string; namespace: string }
   memory_item: {
     /** In the order of writing. */
@@ -114,6 +135,25 @@ export interface Tables {
     updated_at: number
   }
   checkpoint: { run_id: string; epoch: number; state: string }
+  schedule: {
+    schedule_id: string
+    registry: string
+    kind: RunnableKind
+    name: string
+    owner: string
+    created_at: number
+    updated_at: number
+    revision: number
+    /** JSON of a `SchedulePlan`. */
+    plan: string
+    /** Null if it fires no more, or is not enabled. */
+    next_at: number | null
+    /** When its only instant was over. */
+    ended_at: number | null
+    last_at: number | null
+    last_run_id: string | null
+    last_error: string | null
+  }
   /** What is known about files; their bytes are beside an SQLite database, and in `file_chunk` on Postgres. */
   file: {
     file_id: string

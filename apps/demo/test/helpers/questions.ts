@@ -7,6 +7,7 @@ const TEAMS = 'docs/teams.md'
 const WORKFLOWS = 'docs/workflows.md'
 const ERRORS = 'docs/errors.md'
 const WORDS = 'docs/glossary.md'
+const SESSIONS = 'docs/sessions.md'
 const DEMO = 'apps/demo/README.md'
 
 /** What a new user asks, what the answer must hold, and the document that it must come from. */
@@ -87,7 +88,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['How do I use my own API key?', /never stored or logged/, HTTP],
   ['how do i pass images to the agent', /base64/, HTTP],
   ['How do I send a file?', /mimeType/, HTTP],
-  ['What is a session?', /messages of a conversation/, WORDS],
+  ['What is a session?', /A session is a conversation/, SESSIONS],
   ['what does SSE stand for', /Server-sent events/, WORDS],
   ['What is a principal?', /Who calls/, WORDS],
   ['What is a team?', /work together/, TEAMS],

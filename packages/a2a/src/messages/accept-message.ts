@@ -7,7 +7,8 @@ import {
   type RunResult,
   type RunSummary,
   type StartKey,
-  type StoredTask
+  type StoredTask,
+  type WhenBusy
 } from '@svc/registry'
 import { isPromise, randomId, requireAllowed, type AccessErrors } from '@svc/registry/kit'
 import { NOTHING_PENDING, type KeyedLock } from '@svc/registry/store-kit'
@@ -98,6 +99,7 @@ async function startTask(
     principal,
     log,
     envelope: toEnvelope(call, request),
+    whenBusy: readWhenBusy(request),
     startKey: toStartKey(message, surface),
     onInputRequest() {
       isAsked = true
@@ -127,6 +129,8 @@ async function startTask(
   if (push !== undefined) await surface.pushes!.add({ runId, owner, status: 'working' }, push, call, 0)
   // The end is known without reading the log; a request for an input has to be read there.
   const settled = () => {
+    // It may wait long: the client gets the task as submitted.
+    if (run.queued && agent.queue !== true) return Promise.resolve(undefined)
     if (isAsked) return fromLog()
     return new Promise<RunResult | undefined>((resolve) => {
       run.result().then(resolve, () => resolve(undefined))
@@ -136,20 +140,25 @@ async function startTask(
   return { run: toNewRecord(run, agent), messages: task.messages, settled }
 }
 
+// As the agent name: the message's own metadata comes first.
+function readWhenBusy({ message, metadata }: SendRequest): WhenBusy | undefined {
+  return (message.metadata?.['whenBusy'] ?? metadata?.['whenBusy']) as WhenBusy | undefined
+}
+
 // Its id stays, so that it is accepted once; histories leave it out.
 function withoutContent({ messageId, role }: Message): Message {
   return { messageId, role, parts: [] }
 }
 
 // The record that the engine has just stored: the run has started, or waits in the queue.
-function toNewRecord({ runId, sessionId, createdAt }: Run, { name, queue }: Runnable): TaskRun {
+function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue }: Runnable): TaskRun {
   const waiting = { approvals: NOTHING_PENDING, inputs: NOTHING_PENDING }
   const isQueued = queue === true
   return {
     runId,
     sessionId,
     name,
-    status: isQueued ? 'submitted' : 'working',
+    status: isQueued || queued ? 'submitted' : 'working',
     createdAt,
     queuedAt: isQueued ? createdAt : null,
     updatedAt: createdAt,

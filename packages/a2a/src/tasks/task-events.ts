@@ -56,6 +56,7 @@ export class TaskEvents {
   }
 
   add(part: Part): readonly TaskEvent[] {
+    if (part.type === 'start' && part.queued) this.#isQueued = true
     if (!this.#isQueued) return this.#add(part)
     if (part.type === 'start') return NONE
     this.#isQueued = false

@@ -37,6 +37,7 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
   A2A_ERR_BAD_PARAMS: [-32602],
   RUN_ERR_BAD_INPUT: [-32602],
   RUN_ERR_KEY_REUSED: [-32602],
+  RUN_ERR_WHEN_BUSY: [-32602],
   REG_ERR_BAD_CURSOR: [-32602],
   A2A_ERR_INTERNAL: [INTERNAL_ERROR],
   A2A_ERR_TASK_NOT_FOUND: [-32001, 'TASK_NOT_FOUND'],
@@ -44,6 +45,7 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
   A2A_ERR_NOT_CANCELABLE: [-32002, 'TASK_NOT_CANCELABLE'],
   A2A_ERR_NO_PUSH: [-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
   A2A_ERR_UNSUPPORTED: [-32004, 'UNSUPPORTED_OPERATION'],
+  RUN_ERR_SESSION_BUSY: [-32004, 'UNSUPPORTED_OPERATION'],
   A2A_ERR_CONTENT_TYPE: [-32005, 'CONTENT_TYPE_NOT_SUPPORTED'],
   A2A_ERR_BAD_ANSWER: [-32006, 'INVALID_AGENT_RESPONSE'],
   A2A_ERR_NO_EXTENDED_CARD: [-32007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
@@ -100,14 +102,19 @@ function fault(
     code,
     message,
     rpcCode,
-    httpStatus: code === 'RUN_ERR_KEY_REUSED' ? 400 : httpStatus,
+    // Errors of the protocol have its status.
+    httpStatus: code === 'RUN_ERR_KEY_REUSED' || code === 'RUN_ERR_SESSION_BUSY' ? 400 : httpStatus,
     keepsStatus,
     reason,
     violations: toViolations(thrown['errors']),
     // Errors of other packages may have another `metadata`.
-    metadata: code in PROTOCOL ? (thrown['metadata'] as Fault['metadata']) : undefined,
+    metadata: code in PROTOCOL ? metadataOf(thrown) : undefined,
     retryAfter: retryAfter ?? (TEMPORARY.has(httpStatus) ? RETRY_AFTER : undefined)
   }
+}
+
+function metadataOf({ metadata, runId }: Record<string, unknown>): Fault['metadata'] {
+  return typeof runId === 'string' ? { taskId: runId } : (metadata as Fault['metadata'])
 }
 
 /** The name of a path's field, `message.parts.0`, as `google.rpc.BadRequest` asks for. */

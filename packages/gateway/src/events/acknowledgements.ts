@@ -3,7 +3,13 @@ import { RunStatusSchema } from '@svc/registry/kit'
 
 /** The acknowledgement of a refused event. */
 export const RefusalSchema = Type.Object(
-  { error: Type.String(), code: Type.String({ description: 'Stable, such as `GTW_ERR_BAD_PAYLOAD`' }) },
+  {
+    error: Type.String(),
+    code: Type.String({ description: 'Stable, such as `GTW_ERR_BAD_PAYLOAD`' }),
+    runId: Type.Optional(
+      Type.String({ description: 'With `RUN_ERR_SESSION_BUSY`: the run that has the turn of the session' })
+    )
+  },
   { title: 'Refusal' }
 )
 export type Refusal = Static<typeof RefusalSchema>

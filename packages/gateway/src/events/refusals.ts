@@ -12,7 +12,8 @@ import type { Refusal } from './acknowledgements.ts'
 /** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
 export function toRefusal(err: unknown): Refusal & { statusCode: number } {
   const { code, message, statusCode } = toStoredError(isTellable(err) ? err : new GTW_ERR_INTERNAL())
-  return { error: message, code, statusCode }
+  const runId = code === 'RUN_ERR_SESSION_BUSY' ? (err as { runId?: string }).runId : undefined
+  return { error: message, code, statusCode, ...(runId !== undefined && { runId }) }
 }
 
 const FATAL: readonly unknown[] = [

@@ -111,11 +111,12 @@ function refuse(
   connection: Connection,
   { event, err, ack }: { event: unknown; err: unknown; ack: Ack | undefined }
 ): void {
-  const { error, code, statusCode } = toRefusal(err)
+  const { statusCode, ...refusal } = toRefusal(err)
+  const { error, code } = refusal
   // Unknown names are client data and stay out of the log.
   const known = event === 'voice.audio' || HANDLERS.has(event as string)
   logFault(log, 'event', { code, statusCode, ...(known && { event }) }, err)
-  ack?.({ error, code })
+  ack?.(refusal)
   const kind = RUNNABLE_KINDS.find((each) => event === `${each}.run`)
   if (kind !== undefined) connection.refuse(`${kind}.error`, { error, code })
   else if (endsConnection({ code })) connection.refuse('gateway.error', { error, code })

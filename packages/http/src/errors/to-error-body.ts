@@ -15,12 +15,16 @@ export function acceptsProblem(accept: string | undefined): boolean {
 }
 
 /** The body of an error. */
-export function toErrorBody({ statusCode, code, message, errors }: Fault, requestId: string): ErrorBody {
-  return { statusCode, code, error: titleOf(statusCode), message, requestId, ...(errors && { errors }) }
+export function toErrorBody(
+  { statusCode, code, message, errors, runId }: Fault,
+  requestId: string
+): ErrorBody {
+  const body = { statusCode, code, error: titleOf(statusCode), message, requestId }
+  return { ...body, ...(errors && { errors }), ...(runId !== undefined && { runId }) }
 }
 
 /** The same as a problem of RFC 9457. */
-export function toProblem({ statusCode, code, message, errors }: Fault, requestId: string): Problem {
+export function toProblem({ statusCode, code, message, errors, runId }: Fault, requestId: string): Problem {
   return {
     type: 'about:blank',
     title: titleOf(statusCode),
@@ -28,7 +32,8 @@ export function toProblem({ statusCode, code, message, errors }: Fault, requestI
     detail: message,
     code,
     requestId,
-    ...(errors && { errors })
+    ...(errors && { errors }),
+    ...(runId !== undefined && { runId })
   }
 }
 

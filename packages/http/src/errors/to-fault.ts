@@ -22,6 +22,8 @@ export interface Fault {
   code: string
   message: string
   errors?: ErrorBody['errors']
+  /** The run that has the turn of a busy session. */
+  runId?: string
   /** Seconds. */
   retryAfter?: number
   /** For `WWW-Authenticate`. */
@@ -60,11 +62,13 @@ function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
     const { code, message, statusCode, retryAfter } = toStoredError(err)
     const errors = listOf(thrown['errors'])
     const challenge = toChallenge(err, CHALLENGES)
+    const runId = code === 'RUN_ERR_SESSION_BUSY' ? thrown['runId'] : undefined
     return {
       statusCode,
       code,
       message,
       ...(errors && { errors }),
+      ...(typeof runId === 'string' && { runId }),
       ...(challenge !== undefined && { challenge }),
       ...(retryAfter !== undefined && { retryAfter })
     }

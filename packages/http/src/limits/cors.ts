@@ -30,7 +30,7 @@ export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOp
   scope.addHook('onReady', async () => refuseSecondCors(scope))
 
   const preflight = await addCorsHook(scope, {
-    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
     exposedHeaders: EXPOSED_HEADERS,
     ...options
   })

@@ -6,7 +6,8 @@ const TAG_OF = {
   run: 'Runs',
   file: 'Runs',
   approval: 'Approvals',
-  input: 'Inputs'
+  input: 'Inputs',
+  schedule: 'Schedules'
 }
 
 /** The format of an event stream. */
@@ -41,6 +42,7 @@ export const TAGS = [
   { name: 'Runs', description: 'Follow, read and cancel your own runs, and read their files' },
   { name: 'Approvals', description: 'Approve or deny pending tool calls' },
   { name: 'Inputs', description: 'Answer questions, and give the results of client tools' },
+  { name: 'Schedules', description: 'Start runs at given times' },
   { name: 'Admin', description: 'The runs of all owners, and the registered runnables' },
   { name: 'Health', description: 'Liveness and readiness' }
 ]

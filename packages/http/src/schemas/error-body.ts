@@ -7,6 +7,9 @@ const details = {
     Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
       description: 'The faults of an invalid request'
     })
+  ),
+  runId: Type.Optional(
+    Type.String({ description: 'With `RUN_ERR_SESSION_BUSY`: the run that has the turn of the session' })
   )
 }
 

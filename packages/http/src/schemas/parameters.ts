@@ -63,6 +63,11 @@ export const InputParamsSchema = Type.Object({
   inputId: Type.String({ description: 'From `GET /inputs` or an `input.request` part' })
 })
 
+/** Path parameters of a schedule. */
+export const ScheduleParamsSchema = Type.Object({
+  scheduleId: Type.String({ description: 'From `POST /schedules` or `GET /schedules`' })
+})
+
 /** Query parameters of paginated lists. */
 export const pageQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),

@@ -24,6 +24,10 @@ const admitted: Record<string, number> = {
   'GET /inputs': 200,
   'GET /inputs/:inputId': 404,
   'POST /inputs/:inputId': 404,
+  'GET /schedules/:scheduleId': 404,
+  'POST /schedules': 404,
+  'PATCH /schedules/:scheduleId': 404,
+  'DELETE /schedules/:scheduleId': 404,
   'DELETE /admin/agents/:name': 404,
   'DELETE /admin/teams/:name': 404,
   'DELETE /admin/workflows/:name': 404
@@ -52,15 +56,22 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
   const isAdmin = pattern.startsWith('/admin')
   const path = pattern
     .replace(':name', isAdmin ? 'none' : `my-${kind}`)
-    .replace(/:(runId|approvalId|inputId)/, 'none')
+    .replace(/:(runId|approvalId|inputId|scheduleId)/, 'none')
   const answer = pattern.includes(':inputId') ? { action: 'decline' } : { approved: true }
   const body = /:(?:approval|input)Id/.test(pattern) ? answer : { input: 'hi' }
+  const scheduled = { kind: 'agent', name: 'none', cron: '0 9 * * *', input: 'hi' }
   return {
     key,
     method,
     path,
-    ...(method === 'POST' && { body }),
-    scopes: [...scopes, ...(isNamed && !isAdmin ? [`mine:${kind}`] : [])]
+    ...(method === 'POST' && { body: path === '/schedules' ? scheduled : body }),
+    ...(method === 'PATCH' && { body: { enabled: false } }),
+    scopes: [
+      ...scopes,
+      ...(isNamed && !isAdmin ? [`mine:${kind}`] : []),
+      // Of the runnable that is scheduled.
+      ...(key === 'POST /schedules' ? ['agents:run'] : [])
+    ]
   }
 })
 

@@ -107,6 +107,22 @@ await api.POST('/api/inputs/{inputId}', chosen)
 const late = await api.POST('/api/inputs/{inputId}', chosen)
 if (late.error?.code !== 'RUN_ERR_INPUT_ANSWERED') throw new Error('answered twice')
 
+const planned = { kind: 'agent' as const, name: 'planned', cron: '0 9 * * *', input: 'Hi' }
+const created = await api.POST('/api/schedules', { body: planned })
+const scheduleId: string | undefined = created.data?.scheduleId
+if (scheduleId === undefined) throw new Error(created.error?.code)
+const schedule = { params: { path: { scheduleId } } }
+const off = await api.PATCH('/api/schedules/{scheduleId}', { ...schedule, body: { enabled: false } })
+const nextAt: string | undefined = off.data?.nextAt
+if (nextAt !== undefined) throw new Error('still planned')
+const found = await api.GET('/api/schedules/{scheduleId}', schedule)
+if (found.data?.enabled !== false) throw new Error('not switched off')
+const plans = await api.GET('/api/schedules', { params: { query: { limit: 1 } } })
+if (plans.data?.schedules[0]?.scheduleId !== scheduleId) throw new Error('not listed')
+await api.DELETE('/api/schedules/{scheduleId}', schedule)
+const gone = await api.GET('/api/schedules/{scheduleId}', schedule)
+if (gone.error?.code !== 'RUN_ERR_SCHEDULE_NOT_FOUND') throw new Error('not removed')
+
 const all = await api.GET('/api/admin/runs', { params: { query: { owner: 'root', kind: 'agent', limit: 1 } } })
 const owner: string | undefined = all.data?.runs[0]?.owner
 if (owner !== 'root') throw new Error('not of root')
@@ -142,6 +158,8 @@ export const refused = async () => {
   await api.GET('/api/runs', { params: { query: { status: 'done' } } })
   // @ts-expect-error -- an answer says yes or no
   await api.POST('/api/approvals/{approvalId}', { params: { path: { approvalId: 'a' } }, body: {} })
+  // @ts-expect-error -- a schedule has an input
+  await api.POST('/api/schedules', { body: { kind: 'agent', name: 'echo', cron: '* * * * *' } })
   // @ts-expect-error -- no such action
   await api.POST('/api/inputs/{inputId}', { params: { path: { inputId: 'a' } }, body: { action: 'yes' } })
 }
@@ -156,7 +174,14 @@ const maker = makerOf({ mimeType: 'text/plain', content: Buffer.from('ab') })
 
 t.test('a generated client type-checks, and runs every operation', async (t) => {
   const { url, origin } = await buildApp(t, {
-    runnables: [echo, asking(), question, maker, { ...echo, kind: 'team', name: 'crew' }],
+    runnables: [
+      echo,
+      asking(),
+      question,
+      maker,
+      { ...echo, name: 'planned', resumable: true },
+      { ...echo, kind: 'team', name: 'crew' }
+    ],
     options: {
       // Else the names of the agents would not be told.
       swagger: { protect: true },

@@ -1,4 +1,5 @@
 import type { RunChange } from '../contract/ports/run-store.ts'
+import type { StoredSchedule } from '../contract/ports/schedule-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Redact } from '../contract/provider-key.ts'
 import type { AnswerSeal } from './answer-seal.ts'
@@ -12,13 +13,20 @@ export function redactStores(stores: Stores, redact: Redact | undefined, seal?: 
   if (redact === undefined) return stores
   const sealKey = stores.lease && seal?.publicKey
   const { runs, log, sessions, memory, checkpoints, tasks, control } = stores
-  const { files, browserStates, remoteSessions, counters, lease } = stores
+  const { files, browserStates, remoteSessions, sessionIndex, counters, schedules, lease } = stores
   return {
     tasks,
     control,
     ...(browserStates && { browserStates }),
     ...(remoteSessions && { remoteSessions }),
+    ...(sessionIndex && { sessionIndex }),
     ...(counters && { counters }),
+    ...(schedules && {
+      schedules: override(schedules, {
+        create: (schedule, maxPerOwner) => schedules.create(redactPlan(schedule, redact), maxPerOwner),
+        change: (schedule, maxPerOwner) => schedules.change(redactPlan(schedule, redact), maxPerOwner)
+      })
+    }),
     ...(lease && { lease }),
     runs: override(runs, {
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),
@@ -60,6 +68,10 @@ export function redactFields<T extends object>(value: T, names: readonly (keyof 
   const redacted = { ...value }
   for (const name of names) if (name in value) redacted[name] = redact(value[name])
   return redacted
+}
+
+function redactPlan(schedule: StoredSchedule, redact: Redact): StoredSchedule {
+  return { ...schedule, plan: redactFields(schedule.plan, ['input', 'metadata'], redact) }
 }
 
 // The result and the error of a change are already redacted.

@@ -83,6 +83,9 @@ export const PART_SCHEMAS = {
       Type.Unknown({ description: 'What the run was asked; binary content by reference' })
     ),
     metadata: Type.Optional(RunMetadataSchema),
+    queued: Type.Optional(
+      Type.Literal(true, { description: 'The run waits until earlier runs of its session have ended' })
+    ),
     parent: Type.Optional(
       Type.Object(
         { runId: Type.String(), seq: Type.Integer() },

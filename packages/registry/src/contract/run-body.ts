@@ -9,13 +9,22 @@ const ID_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]+$'
 const ID = { minLength: 1, maxLength: 256, pattern: ID_PATTERN }
 /** An id that a caller chooses: of a session, a user or a run. */
 export const IdSchema = Type.String(ID)
-const id = (description: string) => Type.Optional(Type.String({ ...ID, description }))
+/** An optional id that a caller chooses. */
+export const optionalId = (description: string) => Type.Optional(Type.String({ ...ID, description }))
 
 /** What happens to a run when its client disconnects. */
 export const OnDisconnectSchema = Type.Union([Type.Literal('cancel'), Type.Literal('continue')], {
   title: 'OnDisconnect'
 })
 export type OnDisconnect = Static<typeof OnDisconnectSchema>
+
+/** What happens to a message while another run has the turn of its session. */
+export const WhenBusySchema = Type.Union([Type.Literal('queue'), Type.Literal('reject')], {
+  title: 'WhenBusy',
+  description:
+    'What happens while another run of the session is under way: `queue` waits for its end, `reject` refuses the message (409)'
+})
+export type WhenBusy = Static<typeof WhenBusySchema>
 
 /** A caller's own instructions for one run. */
 export const InstructionsSchema = Type.String({
@@ -33,8 +42,8 @@ export const RunBodySchema = Type.Object(
           'A message (a string, or a list of content parts), or JSON that fits the runnable’s input schema. May be omitted if `messages` ends with a user message or with the results of tool calls'
       })
     ),
-    sessionId: id('The conversation to continue; default a new one'),
-    userId: id('Separates the sessions of callers without credentials'),
+    sessionId: optionalId('The conversation to continue; default a new one'),
+    userId: optionalId('Separates the sessions of callers without credentials'),
     apiKey: Type.Optional(
       // Sent in a header.
       Type.String({
@@ -44,6 +53,7 @@ export const RunBodySchema = Type.Object(
       })
     ),
     onDisconnect: Type.Optional(OnDisconnectSchema),
+    whenBusy: Type.Optional(WhenBusySchema),
     metadata: Type.Optional(RunMetadataSchema),
     messages: Type.Optional(ConversationSchema),
     instructions: Type.Optional(InstructionsSchema),

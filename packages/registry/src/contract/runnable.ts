@@ -3,6 +3,7 @@ import type { RunInput } from './content-part.ts'
 import { RunnableKindSchema, type RunnableKind } from './names.ts'
 import type { YieldedPart } from './part.ts'
 import type { RunContext } from './run-context.ts'
+import type { WhenBusy } from './run-body.ts'
 import type { RunResult } from './run-result.ts'
 
 /** The public description of a runnable; never contains instructions or keys. */
@@ -72,6 +73,8 @@ export interface Runnable {
   readonly resumable?: boolean | undefined
   /** True if each of its runs is a turn of its session (`SessionStore.lock`), in the stores of the engine. */
   readonly takesTurns?: boolean | undefined
+  /** What happens to a message while another run has the turn of its session; default of `StartOptions.whenBusy`, else `queue`. */
+  readonly whenBusy?: WhenBusy | undefined
   /** True if its runs wait in the queue of their engine until a process begins them; default of `StartOptions.queue`. */
   readonly queue?: boolean | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
@@ -94,6 +97,7 @@ export interface RunnableDefinition {
   inputSchema?: TSchema | undefined
   resumable?: boolean | undefined
   takesTurns?: boolean | undefined
+  whenBusy?: WhenBusy | undefined
   queue?: boolean | undefined
   toolNames?: readonly string[] | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>

@@ -46,7 +46,13 @@ export { FinishReasonSchema, PART_SCHEMAS, PlaceSchema, ToolErrorSchema } from '
 export { UsageSchema } from '../contract/usage.ts'
 export { isPromise } from '../contract/ports/awaitable.ts'
 export { ConversationSchema } from '../contract/ports/session-store.ts'
-export { IdSchema, InstructionsSchema, OnDisconnectSchema, RunBodySchema } from '../contract/run-body.ts'
+export {
+  IdSchema,
+  InstructionsSchema,
+  OnDisconnectSchema,
+  RunBodySchema,
+  WhenBusySchema
+} from '../contract/run-body.ts'
 export { MetadataValueSchema, RunMetadataSchema } from '../contract/run-metadata.ts'
 export { eventSchema, RUN_EVENT_SCHEMAS } from '../contract/run-events.ts'
 export { ApprovalAnswerSchema, PendingApprovalSchema } from '../contract/approval.ts'
@@ -55,6 +61,7 @@ export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
 export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
+export { NewScheduleSchema, ScheduleChangeSchema, ScheduleSchema } from '../contract/schedule.ts'
 
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'
 export { hasReport, RunReport } from '../events/run-report.ts'

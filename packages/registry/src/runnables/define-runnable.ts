@@ -3,6 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { requireKind, requireName, type RunnableKind } from '../contract/names.ts'
 import type { YieldedPart } from '../contract/part.ts'
 import type { RunContext } from '../contract/run-context.ts'
+import type { WhenBusy } from '../contract/run-body.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from '../contract/runnable.ts'
 import type { VoiceRunnable } from '../contract/voice.ts'
@@ -74,6 +75,10 @@ class DefinedRunnable implements Runnable {
 
   get takesTurns(): boolean | undefined {
     return this.#definition.takesTurns
+  }
+
+  get whenBusy(): WhenBusy | undefined {
+    return this.#definition.whenBusy
   }
 
   get queue(): boolean | undefined {

@@ -45,12 +45,14 @@ export function createContext(options: ContextOptions = {}): RunContext {
     lateSignal: { signal, onAbort: (listener) => listenTo(signal, listener) },
     ownStores,
     events: options.events ?? defaultEvents,
-    waitedMs: 0,
     ask: async ({ kind }) =>
       kind === 'approval'
         ? { action: 'decline', reason: 'no one can answer: the run has no engine' }
         : { action: 'cancel' },
     step: async (_key, fn) => fn(),
-    sleep: (until, ends) => sleepUntil(until, ends, () => timeOf(ownStores))
+    waits: {
+      waitedMs: 0,
+      sleep: (until, ends) => sleepUntil(until, ends, () => timeOf(ownStores))
+    }
   })
 }

@@ -1,5 +1,4 @@
 import { ANONYMOUS } from '../contract/principal.ts'
-import { codeOf } from '../contract/create-error.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
@@ -37,9 +36,13 @@ import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
 import { keepInput, type KeptInput } from './kept-input.ts'
 import { placeRun } from './place-run.ts'
+import { takeFree } from './turns/take-free.ts'
+import { whenBusyOf } from './turns/when-busy.ts'
 import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
+import { isRefusedStart } from './run-error.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
+import type { Schedules } from '../schedules/schedules.ts'
 
 /** Makes an engine. @throws REG_ERR_BAD_OPTION, REG_ERR_OLD_NODE */
 export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
@@ -56,6 +59,7 @@ class Engine implements RunEngine {
   readonly stores: Stores
   readonly events: EventBus
   readonly exposures: Exposures
+  readonly schedules: Schedules
   readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal
   #drained: Promise<void> | undefined
@@ -69,6 +73,7 @@ class Engine implements RunEngine {
       stores: this.stores,
       events: this.events,
       exposures: this.exposures,
+      schedules: this.schedules,
       record: this.record,
       closed: this.closed
     } = this.#host)
@@ -90,6 +95,7 @@ class Engine implements RunEngine {
     const { live, interrupted } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = this.record.input ? toRecordedInput(input) : undefined
+    const whenBusy = whenBusyOf(runnable, options)
     const { sub } = options.principal ?? ANONYMOUS
     if (this.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
     if (options.queue ?? runnable.queue) return this.#enqueue(runnable, input, recorded, options)
@@ -98,6 +104,10 @@ class Engine implements RunEngine {
     live.enter(run)
     try {
       const maxPerOwner = this.#maxPerOwner(sub)
+      if (whenBusy === 'reject' && options.sessionId !== undefined) {
+        const before = await takeFree(this.stores, run)
+        if (before !== undefined) return this.#replayInstead(run, before)
+      }
       const created = this.stores.runs.create(run.record, maxPerOwner)
       if (isPromise(created)) run.created = created
       // With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
@@ -107,24 +117,22 @@ class Engine implements RunEngine {
       // Only these starts may be refused by the store, or have an earlier run.
       const mayDiffer = options.startKey !== undefined || maxPerOwner !== undefined
       const earlier = mayDiffer ? await created : undefined
-      if (earlier !== undefined) {
-        this.#discard(run)
-        return this.#replay(earlier, options)
-      }
+      if (earlier !== undefined) return this.#replayInstead(run, earlier)
       const keeping = this.#keep(run, input, recorded, created)
       const kept = isPromise(keeping) ? await keeping : keeping
       if (run.ended) return run
       const checkpoint = early ?? (kept && interrupted.keep(run, kept))
-      const placed = placeRun(this.stores, run)
+      const placing = run.turn === undefined ? placeRun(this.stores, run) : undefined
+      // Whether it is queued stands in its first part.
+      if (isPromise(placing)) await placing
+      if (run.ended) return run
       run.begin(input, checkpoint !== undefined, recorded?.value)
-      if (isPromise(placed)) await Promise.all([placed, created])
       if (isPromise(created)) await created
       run.created = undefined
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
       live.begun(run)
     } catch (err) {
-      if (err instanceof RUN_ERR_KEY_REUSED) throw err
-      if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') {
+      if (isRefusedStart(err)) {
         this.#discard(run)
         throw err
       }
@@ -139,11 +147,13 @@ class Engine implements RunEngine {
   }
 
   async find(runId: string): Promise<RunSummary | undefined> {
-    return this.stores.runs.find(runId)
+    const run = await this.stores.runs.find(runId)
+    return run && this.#host.positions.addTo(run)
   }
 
   async list(query: Parameters<RunEngine['list']>[0]): ReturnType<RunEngine['list']> {
-    return this.stores.runs.list(query)
+    const page = await this.stores.runs.list(query)
+    return { ...page, runs: await this.#host.positions.addToAll(page.runs) }
   }
 
   faultOf(runId: string): Error | undefined {
@@ -190,6 +200,7 @@ class Engine implements RunEngine {
   async #recover(): Promise<number> {
     const { ended, loads } = await this.#host.recover()
     await this.#host.queued.recover()
+    this.schedules.begin()
     const { takeOver } = this.#host
     // Other nodes may load them first.
     if (takeOver === undefined) await Promise.all(loads)
@@ -200,6 +211,7 @@ class Engine implements RunEngine {
   resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
     const resumed = this.#host.interrupted.resume(runnable, registry)
     this.#host.queued.known(runnable)
+    this.schedules.known()
     return resumed
   }
 
@@ -231,7 +243,13 @@ class Engine implements RunEngine {
   // The store has not created the run.
   #discard(run: LiveRun): void {
     this.#host.interrupted.forget(run)
-    if (!run.ended) this.#host.live.leave(run)
+    run.turn?.leave(false)
+    if (!run.ended && this.#host.live.has(run.runId)) this.#host.live.leave(run)
+  }
+
+  #replayInstead(run: LiveRun, earlier: RunSummary): Run {
+    this.#discard(run)
+    return this.#replay(earlier, run.options)
   }
 
   // A run that recovery has not reached yet must be resumed or ended before anything else happens to it.

@@ -12,6 +12,7 @@ import { RUN_ERR_INTERRUPTED } from '../errors.ts'
 import { createEventBus } from '../events/create-event-bus.ts'
 import { QueuedRuns, type QueueHost } from './queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
+import { Schedules } from '../schedules/schedules.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
@@ -29,6 +30,7 @@ import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
 import type { DormantWait, HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
+import { QueuePositions } from './turns/queue-positions.ts'
 
 // Milliseconds without activity before a run is handed over.
 const GRACE = 25
@@ -46,9 +48,11 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly transients = new TransientParts()
   readonly seal = new AnswerSeal()
   readonly live: LiveRuns
+  readonly positions: QueuePositions
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns
   readonly queued: QueuedRuns
+  readonly schedules: Schedules
   /** Undefined if no other process shares the stores. */
   readonly takeOver: TakeOver | undefined
   readonly inputs = new InputAnswers(this)
@@ -87,8 +91,11 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     this.record = { input: true, files: false, ...givenOf(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))
+    this.positions = new QueuePositions(this.live, this.stores.sessions)
     this.interrupted = new InterruptedRuns(this, resumeTimeout)
     this.queued = new QueuedRuns(this, options.queue)
+    const maxPerOwner = limits?.maxSchedulesPerOwner
+    this.schedules = new Schedules(this, { maxPerOwner, patience: resumeTimeout })
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
     const { lease } = this.stores
     this.takeOver = lease && new TakeOver(this, lease)
@@ -166,6 +173,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     this.#watch.close()
     this.#stopLosing?.()
     await this.takeOver?.idle()
+    await this.schedules.idle()
     await this.interrupted.settle()
     const left = this.live.list()
     await Promise.all(

@@ -1,8 +1,16 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { RunFence } from '../contract/ports/node-lease.ts'
-import type { EndTurn, SessionKey, SessionMessage, SessionStore } from '../contract/ports/session-store.ts'
+import type { SessionIndex } from '../contract/ports/session-index.ts'
+import type {
+  EndTurn,
+  SessionKey,
+  SessionMessage,
+  SessionStore,
+  TurnPlace
+} from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { override } from '../access/redact-stores.ts'
+import type { RunTurn } from './turns/run-turn.ts'
 
 type Write = <T>(write: () => Awaitable<T>) => Awaitable<T>
 
@@ -14,12 +22,14 @@ export interface FencedRun {
   readonly created: Promise<unknown> | undefined
   /** As in `HostedRun`. */
   readonly suspended: boolean
+  /** Its turn, which its runnable takes over. */
+  readonly turn: RunTurn | undefined
 }
 
 /**
  * The stores of a run, which refuse what it writes after another process has leased it: turns, memories, files, and what browsers
  * and other services know of a session.
- * While it is suspended it keeps the turns of its sessions.
+ * While it is suspended it keeps the turns of its sessions. With the turn of its own session it enters that one.
  */
 export function fenceStores(run: FencedRun): Stores {
   const { stores } = run
@@ -29,10 +39,10 @@ export function fenceStores(run: FencedRun): Stores {
     const { created } = run
     return created === undefined ? act() : created.then(act)
   }
-  const { sessions, memory, files, browserStates, remoteSessions } = stores
+  const { memory, files, browserStates, remoteSessions } = stores
   return {
     ...stores,
-    sessions: new FencedSessions(sessions, fence, write, run),
+    sessions: new FencedSessions(stores, fence, write, run),
     memory: override(memory, { put: (item) => write(() => memory.put(item, fence)) }),
     ...(files && {
       files: override(files, { put: (id, file) => write(() => files.put(id, file, fence)) })
@@ -55,17 +65,23 @@ class FencedSessions implements SessionStore {
   readonly #sessions: SessionStore
   readonly #fence: RunFence
   readonly #write: Write
-  readonly #run: Pick<FencedRun, 'suspended'>
+  readonly #run: Pick<FencedRun, 'suspended' | 'turn'>
+  readonly #index: SessionIndex | undefined
+  #hasEntered = false
+  // Pending while it enters its session.
+  #entering: Promise<void> | undefined
 
-  constructor(sessions: SessionStore, fence: RunFence, write: Write, run: Pick<FencedRun, 'suspended'>) {
-    this.#sessions = sessions
+  constructor(stores: Stores, fence: RunFence, write: Write, run: Pick<FencedRun, 'suspended' | 'turn'>) {
+    this.#sessions = stores.sessions
+    this.#index = stores.sessionIndex
     this.#fence = fence
     this.#write = write
     this.#run = run
   }
 
   append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void> {
-    return this.#write(() => this.#sessions.append(key, turnId, messages, this.#fence))
+    const append = () => this.#write(() => this.#sessions.append(key, turnId, messages, this.#fence))
+    return this.#entering === undefined ? append() : this.#entering.then(append)
   }
 
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]> {
@@ -80,9 +96,26 @@ class FencedSessions implements SessionStore {
     return this.#sessions.sweep(now)
   }
 
-  lock(key: SessionKey, signal: AbortSignal, holder?: string): Awaitable<EndTurn> {
-    const keepsTurn = (end: EndTurn) => () => end(this.#run.suspended)
-    const locked = this.#sessions.lock(key, signal, holder)
+  lock(
+    key: SessionKey,
+    signal: AbortSignal,
+    holder?: string,
+    onPlace?: (place: TurnPlace) => void
+  ): Awaitable<EndTurn> {
+    const keepsTurn = (end: EndTurn) => {
+      if (holder === this.#fence.runId && !this.#hasEntered) this.#enter(key)
+      return () => end(this.#run.suspended)
+    }
+    const locked = this.#run.turn?.claim(key, holder) ?? this.#sessions.lock(key, signal, holder, onPlace)
     return isPromise(locked) ? locked.then(keepsTurn) : keepsTurn(locked)
+  }
+
+  // The creation of the run precedes this write, which no step waits for: only the turn, when it is saved.
+  #enter(key: SessionKey): void {
+    this.#hasEntered = true
+    const entering = this.#index?.enter(key, this.#fence.runId)
+    if (!isPromise(entering)) return
+    this.#entering = entering
+    entering.catch(() => {})
   }
 }

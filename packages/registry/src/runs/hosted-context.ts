@@ -55,12 +55,11 @@ export interface ContextHost {
   readonly resumed: boolean
   /** The executed runnable, if an engine executes it and emits its `run.*` events. */
   readonly runnable?: object
-  /** As in `RunContext`. */
-  readonly waitedMs: number
   /** Waits for an input. */
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome>
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
-  sleep(until: number, signal: AbortSignal): Promise<void>
+  /** Times as in `RunContext`. */
+  readonly waits: { readonly waitedMs: number; sleep(until: number, signal: AbortSignal): Promise<void> }
   /** Undefined if no other process can resume the run. */
   readonly journal?: RunJournal | undefined
 }
@@ -198,7 +197,7 @@ export class HostedContext implements RunContext {
   }
 
   get waitedMs(): number {
-    return this.#host.waitedMs
+    return this.#host.waits.waitedMs
   }
 
   get approvals(): Approvals {
@@ -245,7 +244,7 @@ export class HostedContext implements RunContext {
   }
 
   sleep(until: number, signal = this.signal): Promise<void> {
-    return this.#host.sleep(until, signal)
+    return this.#host.waits.sleep(until, signal)
   }
 
   child(name: string, options: ChildOptions = {}): RunContext {

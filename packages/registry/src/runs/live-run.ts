@@ -19,11 +19,14 @@ import type { RunJournal } from './journal/context-journal.ts'
 import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun, toStartPart } from './new-run.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
 import type { Ending } from './final-state.ts'
 import { isTaken } from './recovery/left-runs.ts'
 import type { Run } from './run-engine.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
+import type { RunTurn } from './turns/run-turn.ts'
+import { takeTurn } from './turns/take-turn.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './run-logging.ts'
 import { Settlement, LateSignal } from './settlement.ts'
@@ -41,6 +44,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   readonly options: StartOptions
   readonly record: StoredRun
   readonly stores: Stores
+  readonly events: EventBus
+  readonly log: RunLog
   readonly recordsInput: boolean
   readonly resumed: boolean
   resumable = false
@@ -52,8 +57,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   executed: Promise<void> | undefined
   /** Pending while its record is being stored. */
   created: Promise<unknown> | undefined
-  /** As `SessionStore.place` returns it. */
-  leavePlace: (() => void) | undefined
+  turn: RunTurn | undefined
   readonly writer: PartWriter
   readonly #host: RunHost
   readonly #earlier: Earlier | undefined
@@ -70,6 +74,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
     ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
     this.stores = redactStores(host.stores, options.redact, host.seal)
+    this.events = host.events
+    this.log = options.log ?? host.log
     this.recordsInput = host.record.input
     // A run from the queue has its first epoch when it begins.
     this.resumed = earlier !== undefined && this.record.epoch > 1
@@ -87,26 +93,22 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     return this.#ended
   }
 
+  get queued(): boolean {
+    return (this.turn?.placed.position ?? 0) > 0
+  }
+
   get mayResume(): boolean {
     return this.resumable && this.losses < MAX_LOSSES
-  }
-
-  get events(): EventBus {
-    return this.#host.events
-  }
-
-  get log(): RunLog {
-    return this.options.log ?? this.#host.log
   }
 
   /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
   begin(input: RunInput, resumable: boolean, recorded: unknown): void {
     this.resumable = resumable
     try {
-      if (!this.writer.begun) this.writer.start(toStartPart(this.record), recorded)
+      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.queued), recorded)
       if (this.#earlier !== undefined) {
-        this.#waitsOfRun.resume(this.#earlier.log.answered)
-        this.#waitsOfRun.onDormant((wait) => this.#host.dormant(this, wait))
+        this.waits.resume(this.#earlier.log.answered)
+        this.waits.onDormant((wait) => this.#host.dormant(this, wait))
       }
     } catch (err) {
       return void this.end({ error: err })
@@ -160,16 +162,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
 
   /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */
   stopSteps(onIdle: () => void): void {
-    this.#waitsOfRun.journal.stop(onIdle)
-  }
-
-  get waitedMs(): number {
-    return this.#waits?.waitedMs ?? 0
+    this.waits.journal.stop(onIdle)
   }
 
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
     if (this.#ended) return Promise.reject(this.lateSignal.why)
-    return this.#waitsOfRun.ask(asked, asker)
+    return this.waits.ask(asked, asker)
   }
 
   /** Takes an answer; resolves when it is in the log. */
@@ -183,7 +181,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   }
 
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
-    return this.#waitsOfRun.journal.step(key, this.writer.flushingAfter(fn), options)
+    return this.waits.journal.step(key, this.writer.flushingAfter(fn), options)
   }
 
   /** The stores as its runnable gets them. */
@@ -192,14 +190,11 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   }
 
   get journal(): RunJournal | undefined {
-    return this.resumable ? this.#waitsOfRun.journal : undefined
+    return this.resumable ? this.waits.journal : undefined
   }
 
-  sleep(until: number, signal: AbortSignal): Promise<void> {
-    return this.#waitsOfRun.sleep(until, signal)
-  }
-
-  get #waitsOfRun(): RunWaits {
+  /** Its waits, for its context. */
+  get waits(): RunWaits {
     return (this.#waits ??= new RunWaits(this, this.#earlier))
   }
 
@@ -241,6 +236,8 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
 
   async #execute(input: RunInput): Promise<void> {
     try {
+      const taking = takeTurn(this, this.#host)
+      if (isPromise(taking)) await taking
       const context = new HostedContext(this)
       this.#settlement.report = new RunReport(context, this.runnable)
       this.#source = new PartSource(this.runnable.stream(input, context))
@@ -292,7 +289,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     this.#source?.leave((err) => logLate(this, err))
     // The run has ended only when its last part is in the log, or cannot be written.
     this.writer.whenIdle(() => {
-      if (!this.suspended) this.leavePlace?.()
+      this.turn?.leave(this.suspended)
       this.#host.ended(this)
       this.#settlement.due()
     })

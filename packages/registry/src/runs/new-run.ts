@@ -37,6 +37,10 @@ export function newRun(
 }
 
 /** The first part of a run. */
-export function toStartPart({ runId, sessionId, kind, name, metadata }: StoredRun): PartOf<'start'> {
-  return { type: 'start', runId, sessionId, kind, name, ...(metadata !== null && { metadata }) }
+export function toStartPart(
+  { runId, sessionId, kind, name, metadata }: StoredRun,
+  isQueued = false
+): PartOf<'start'> {
+  const start = { type: 'start', runId, sessionId, kind, name } as const
+  return { ...start, ...(metadata !== null && { metadata }), ...(isQueued && { queued: true }) }
 }

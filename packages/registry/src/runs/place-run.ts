@@ -1,20 +1,25 @@
 import { ANONYMOUS } from '../contract/principal.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
-import type { SessionKey } from '../contract/ports/session-store.ts'
+import type { PlacedTurn, SessionKey } from '../contract/ports/session-store.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { StartOptions } from './start-options.ts'
+import { RunTurn } from './turns/run-turn.ts'
 
-/** The parts of a run that its place depends on. */
-export interface PlacedRun {
+/** The parts of a run that its session depends on. */
+export interface EnteringRun {
   readonly runnable: Runnable
   readonly options: StartOptions
   readonly record: StoredRun
+}
+
+/** The parts of a run that its place depends on. */
+export interface PlacedRun extends EnteringRun {
   readonly ended: boolean
   readonly suspended: boolean
-  /** As `SessionStore.place` returns it. */
-  leavePlace: (() => void) | undefined
+  /** The turn that it takes before it executes; undefined if it takes none, or the first one of a new session. */
+  turn: RunTurn | undefined
 }
 
 /** Whose sessions a caller uses: without credentials, those of its `userId`. */
@@ -26,19 +31,46 @@ export function sessionOwnerOf({
   return sub === ANONYMOUS.sub ? (userId ?? sub) : sub
 }
 
+/** The session of a run. */
+function sessionOf({ record, options }: Pick<EnteringRun, 'record' | 'options'>): SessionKey {
+  const { registry, kind, name, sessionId } = record
+  return { registry, kind, name, sessionId, owner: sessionOwnerOf(options) }
+}
+
 /**
- * Gives a run its place among the turns of its session, in stores that several processes share: elsewhere the order in which runs begin
- * is that in which they are accepted. A new session has no other turns.
+/**
+ * Enters the session of a run that takes no turns, at its beginning; others enter with their turn. A session that such a run makes for
+ * itself is not listed.
  */
-export function placeRun({ sessions }: Stores, run: PlacedRun): Awaitable<void> {
+export function enterSession(
+  { sessionIndex }: Pick<Stores, 'sessionIndex'>,
+  run: EnteringRun
+): Awaitable<void> {
   const { runnable, options, record } = run
-  if (options.sessionId === undefined || runnable.takesTurns !== true) return
-  const { registry, kind, name, sessionId, runId } = record
-  const key: SessionKey = { registry, kind, name, sessionId, owner: sessionOwnerOf(options) }
-  const placed = sessions.place?.(key, runId)
-  const keep = (leave: (() => void) | undefined) => {
-    if (run.ended && !run.suspended) leave?.()
-    else run.leavePlace = leave
+  if (options.sessionId === undefined || runnable.takesTurns === true) return
+  return sessionIndex?.enter(sessionOf(run), record.runId)
+}
+
+/**
+ * Gives a run its place among the turns of its session; a new session has no other turns. A run that takes none enters its session.
+ * @param ifFree as in `SessionStore.place`
+ */
+export function placeRun(stores: Stores, run: PlacedRun, ifFree = false): Awaitable<PlacedTurn | undefined> {
+  const { runnable, options, record } = run
+  if (options.sessionId === undefined) return undefined
+  if (runnable.takesTurns !== true) {
+    const entering = enterSession(stores, run)
+    return isPromise(entering) ? entering.then(() => undefined) : undefined
+  }
+  const { sessions } = stores
+  const key = sessionOf(run)
+  const placed = sessions.place?.(key, record.runId, ifFree)
+  if (placed === undefined) return undefined
+  const keep = (place: PlacedTurn) => {
+    const turn = new RunTurn(sessions, key, record.runId, place)
+    if (run.ended) turn.leave(run.suspended)
+    else run.turn = turn
+    return place
   }
   return isPromise(placed) ? placed.then(keep) : keep(placed)
 }

@@ -10,6 +10,7 @@ export class ReplayedRun implements Run {
   readonly sessionId: string
   readonly createdAt: number
   readonly replayed: boolean
+  readonly queued: boolean
   readonly #engine: RunEngine
 
   constructor(
@@ -18,6 +19,7 @@ export class ReplayedRun implements Run {
     replayed = true
   ) {
     this.replayed = replayed
+    this.queued = !replayed
     this.#engine = engine
     this.runId = runId
     this.sessionId = sessionId

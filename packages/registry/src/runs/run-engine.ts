@@ -11,6 +11,7 @@ import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { TransientPart } from './log/transient-parts.ts'
 import type { RecordOptions } from '../options.ts'
+import type { Schedules } from '../schedules/schedules.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** One execution, from where it was started. */
@@ -21,6 +22,8 @@ export interface Run {
   readonly createdAt: number
   /** True if this call replayed an earlier run; only its starter may cancel it. */
   readonly replayed: boolean
+  /** True if it waits until earlier runs of its session have ended; `submitted` until then. */
+  readonly queued: boolean
   /** Resolves with the result once the run has completed or was canceled; rejects with the run's error if it failed. */
   result(): Promise<RunResult>
   /** Yields the parts with a `seq` over `after`, including future ones, until the run's last part or until the signal aborts. */
@@ -35,6 +38,8 @@ export interface RunEngine {
   readonly events: EventBus
   /** The runnables that the surfaces of the engine expose. */
   readonly exposures: Exposures
+  /** Starts runs at given times. */
+  readonly schedules: Schedules
   /** What is recorded of each run. */
   readonly record: Readonly<Required<RecordOptions>>
   /** The number of runs in progress in this process. */
@@ -47,7 +52,7 @@ export interface RunEngine {
   readonly closed: AbortSignal
   /**
    * Starts a run; resolves once its record is stored. Without an input, `messages` must end with what is to be answered.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_WHEN_BUSY, RUN_ERR_SESSION_BUSY, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
    * RUN_ERR_NO_LEASE, RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>

@@ -1,4 +1,4 @@
-import { isTellable, markTellable, type TellableError } from '../contract/create-error.ts'
+import { codeOf, isTellable, markTellable, type TellableError } from '../contract/create-error.ts'
 import type { PartError } from '../contract/part.ts'
 import { RUN_ERR_FAILED } from '../errors.ts'
 import type { StoredError } from '../contract/ports/run-store.ts'
@@ -6,6 +6,19 @@ import { beginningOf } from '../wire/encode-pieces.ts'
 
 /** The maximum length of an error's message, since lists of runs contain it. */
 const MAX_MESSAGE = 4_096
+
+// Nothing is stored of a start that is refused with one of these.
+const REFUSALS: ReadonlySet<string | undefined> = new Set([
+  'RUN_ERR_KEY_REUSED',
+  'RUN_ERR_TOO_MANY_RUNS',
+  'RUN_ERR_SESSION_BUSY',
+  'RUN_ERR_WHEN_BUSY'
+])
+
+/** True if a start was refused with this error, and nothing is stored of its run. */
+export function isRefusedStart(err: unknown): boolean {
+  return REFUSALS.has(codeOf(err))
+}
 
 /** The error as stores and clients see it; an error that is not tellable becomes RUN_ERR_FAILED, without its text. */
 export function toStoredError(err: unknown): StoredError {

@@ -2,7 +2,7 @@ import type { ClientTool } from '../contract/client-tool.ts'
 import type { ProviderKey, Redact } from '../contract/provider-key.ts'
 import type { Authorize, Principal } from '../contract/principal.ts'
 import type { Envelope } from '../contract/run-context.ts'
-import type { OnDisconnect } from '../contract/run-body.ts'
+import type { OnDisconnect, WhenBusy } from '../contract/run-body.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { RunMetadata } from '../contract/run-metadata.ts'
 import type { StartKey } from '../contract/ports/run-store.ts'
@@ -45,6 +45,11 @@ export interface StartOptions extends CallerOptions {
    * `queue` of the engine); default: what its runnable says, else false. It must be possible for another process to resume it.
    */
   queue?: boolean | undefined
+  /**
+   * What happens while another run has the turn of the session; default: what the runnable says, else `queue`. Only for runnables whose
+   * runs take turns.
+   */
+  whenBusy?: WhenBusy | undefined
   log?: RunLog | undefined
   /** Data that accompanied the input. */
   envelope?: Envelope | undefined

@@ -6,6 +6,14 @@ export { createInProcessCounterStore, MAX_COUNTER_WINDOW } from '../stores/in-pr
 export { createInProcessRemoteSessionStore } from '../stores/in-process/remote-session-store.ts'
 export { QueueWorkers } from '../stores/queue-workers.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
+export {
+  formatMessageCursor,
+  formatSessionCursor,
+  parseMessageCursor,
+  parseSessionCursor,
+  type SessionPosition
+} from '../stores/session-cursor.ts'
+export { SessionFollowers } from '../stores/session-followers.ts'
 export { SessionLocks } from '../stores/session-locks.ts'
 export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
 export {
@@ -17,6 +25,7 @@ export {
   type InputPosition,
   type RunPosition
 } from '../stores/run-cursor.ts'
+export { isOwnTurn, titleOf } from '../stores/session-title.ts'
 export {
   MAX_LISTED_INPUTS,
   MAX_LISTED_ARGS,

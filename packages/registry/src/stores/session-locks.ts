@@ -1,16 +1,22 @@
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
-import type { EndTurn } from '../contract/ports/session-store.ts'
+import type { EndTurn, PlacedTurn, TurnPlace } from '../contract/ports/session-store.ts'
 import type { StreamLog } from '../contract/ports/stream-log.ts'
 import { PassingMap } from './passing-map.ts'
 
 interface Turn {
   readonly holder: string | undefined
-  /** Lets the turn begin; undefined once it has. */
+  /** Lets the turn begin; undefined once it has, or while it is only placed. */
   begin: (() => void) | undefined
+  onPlace: ((place: TurnPlace) => void) | undefined
+  /** True until `lock` is called with its holder. */
+  isPlaced: boolean
   /** True while the run of its holder is suspended. */
   isKept: boolean
 }
+
+const FREE: TurnPlace = Object.freeze({ position: 0 })
+const nothing = () => {}
 
 /** The turns of sessions within one process: they begin in call order, and a suspended run keeps its turn. */
 export class SessionLocks {
@@ -19,15 +25,38 @@ export class SessionLocks {
   // By runs that are suspended.
   readonly #kept = new Map<string, Set<string>>()
 
-  /** As `SessionStore.lock`; synchronously if the turn can begin at once. */
-  lock(key: string, signal: AbortSignal, holder?: string): EndTurn | Promise<EndTurn> {
-    signal.throwIfAborted()
+  /** As `SessionStore.place`. */
+  place(key: string, runId: string, ifFree = false): PlacedTurn {
     const turns = this.#turns.get(key)
-    const turn: Turn = { holder, begin: undefined, isKept: false }
+    const [first] = turns ?? []
+    // The run is resumed: its turn is kept.
+    if (first?.isKept === true && first.holder === runId) return { ...FREE, leave: nothing }
+    const place = turns === undefined ? FREE : placeAt(turns, turns.length)
+    if (turns !== undefined && ifFree) return { ...place, leave: nothing }
+    const turn: Turn = { holder: runId, begin: undefined, onPlace: undefined, isPlaced: true, isKept: false }
     if (turns === undefined) this.#turns.set(key, [turn])
-    else if (turns[0]!.isKept && turns[0]!.holder === holder) this.#replace(key, turns, turn)
-    else return this.#wait(key, turns, turn, signal)
-    return this.#createEnd(key, turn)
+    else turns.push(turn)
+    return { ...place, leave: () => turn.isPlaced && this.#remove(key, turn) }
+  }
+
+  /** As `SessionStore.lock`; synchronously if the turn can begin at once. */
+  lock(
+    key: string,
+    signal: AbortSignal,
+    holder?: string,
+    onPlace?: (place: TurnPlace) => void
+  ): EndTurn | Promise<EndTurn> {
+    signal.throwIfAborted()
+    const turns = this.#turns.get(key) ?? []
+    if (turns.length === 0) this.#turns.set(key, turns)
+    const placed =
+      holder === undefined ? undefined : turns.find((turn) => turn.isPlaced && turn.holder === holder)
+    const turn: Turn = placed ?? { holder, begin: undefined, onPlace, isPlaced: false, isKept: false }
+    Object.assign(turn, { onPlace, isPlaced: false })
+    if (placed === undefined && turns[0]?.isKept === true && turns[0].holder === holder)
+      this.#replace(key, turns, turn)
+    else if (placed === undefined) turns.push(turn)
+    return turns[0] === turn ? this.#createEnd(key, turn) : this.#wait(key, turns, turn, signal)
   }
 
   /** Ends the turns that a run has kept, since it has ended. */
@@ -53,16 +82,16 @@ export class SessionLocks {
   #wait(key: string, turns: Turn[], turn: Turn, signal: AbortSignal): Promise<EndTurn> {
     return new Promise((resolve, reject) => {
       const abandon = () => {
-        turns.splice(turns.indexOf(turn), 1)
+        this.#remove(key, turn)
         reject(signal.reason as Error)
       }
       turn.begin = () => {
         signal.removeEventListener('abort', abandon)
-        turn.begin = undefined
+        turn.begin = turn.onPlace = undefined
         resolve(this.#createEnd(key, turn))
       }
       signal.addEventListener('abort', abandon, { once: true })
-      turns.push(turn)
+      turn.onPlace?.(placeAt(turns, turns.indexOf(turn)))
     })
   }
 
@@ -99,10 +128,23 @@ export class SessionLocks {
 
   #next(key: string): void {
     const turns = this.#turns.get(key)
-    turns?.shift()
-    if (turns?.length === 0) this.#turns.delete(key)
-    else turns?.[0]?.begin?.()
+    if (turns?.[0] !== undefined) this.#remove(key, turns[0])
   }
+
+  #remove(key: string, turn: Turn): void {
+    const turns = this.#turns.get(key)
+    const index = turns?.indexOf(turn) ?? -1
+    if (turns === undefined || index === -1) return
+    turns.splice(index, 1)
+    if (turns.length === 0) return void this.#turns.delete(key)
+    if (index === 0) turns[0]!.begin?.()
+    for (let at = Math.max(index, 1); at < turns.length; at++) turns[at]!.onPlace?.(placeAt(turns, at))
+  }
+}
+
+function placeAt(turns: readonly Turn[], position: number): TurnPlace {
+  const { holder } = turns[0]!
+  return { position, ...(holder !== undefined && { active: runOf(holder) }) }
 }
 
 function runOf(holder: string): string {

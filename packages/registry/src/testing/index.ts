@@ -11,6 +11,7 @@ export {
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
 export { runFenceContract, type FencedStores } from './run-fence-contract.ts'
 export { runQueueContract, type QueueStores } from './run-queue-contract.ts'
+export { scheduleStoreContract, storedSchedule, type ScheduleStores } from './schedule-store-contract.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
 export {
@@ -21,6 +22,7 @@ export {
   type ScriptedRunnableOptions
 } from './scripted-runnable.ts'
 export { scriptedVoice, type Converse } from './scripted-voice.ts'
+export { sessionIndexContract, type IndexStores } from './session-index-contract.ts'
 export { keptTurnContract, sessionStoreContract } from './session-store-contract.ts'
 export { createTestCluster, type TestNode } from './cluster/test-cluster.ts'
 export { twoStoresContract } from './cluster/two-stores-contract.ts'

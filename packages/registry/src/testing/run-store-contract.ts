@@ -42,7 +42,11 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
       storedRun(),
       storedRun()
     ]
+    t.equal(await runs.findStarted(others[0]!), undefined)
     for (const other of others) t.equal(await runs.create(other), undefined)
+    t.same(await runs.findStarted(again), await runs.find(first.runId))
+    t.same(await runs.findStarted(others[1]!), await runs.find(others[1]!.runId))
+    t.equal(await runs.findStarted(others.at(-1)!), undefined, 'a run without a key is not found by it')
     await log.append(first.runId, 1, [textEntry(1)], completed)
     t.same(await runs.create(again), await runs.find(first.runId), 'also after the first run has ended')
     t.same(await runs.get(first.runId), { ...first, updatedAt: 3_000, ...pick(completed) })

@@ -1,4 +1,4 @@
-import type { SessionKey, SessionMessage, SessionStore } from '../contract/ports/session-store.ts'
+import type { SessionKey, SessionMessage, SessionStore, TurnPlace } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { completed, storedRun, textEntry } from './stored-run.ts'
@@ -187,6 +187,46 @@ export function keptTurnContract(
     const release = await next
     release()
     t.same(order, ['again', 'again', 'next'])
+  })
+
+  withStore(t, make, 'gives runs their places in the order of acceptance', async (t, { runs, sessions }) => {
+    const accept = async (ifFree = false) => {
+      const run = storedRun()
+      await runs.create(run)
+      return { runId: run.runId, place: await sessions.place!(key, run.runId, ifFree) }
+    }
+    const [first, second, third] = [await accept(true), await accept(), await accept()]
+    t.same(
+      [first, second, third].map(({ place }) => place.position),
+      [0, 1, 2]
+    )
+    t.same(
+      [first, second, third].map(({ place }) => place.active),
+      [undefined, first.runId, first.runId]
+    )
+    const refused = await accept(true)
+    t.equal(refused.place.active, first.runId)
+    refused.place.leave()
+    const order: string[] = []
+    const moved = Promise.withResolvers<TurnPlace>()
+    const last = (async () => {
+      const end = await sessions.lock(key, never, third.runId, (place) => {
+        if (place.position === 1) moved.resolve(place)
+      })
+      order.push('third')
+      end()
+    })()
+    second.place.leave()
+    second.place.leave()
+    t.same(await moved.promise, { position: 1, active: first.runId }, 'the line is shorter')
+    const end = await sessions.lock(key, never, first.runId)
+    order.push('first')
+    end()
+    await last
+    t.same(order, ['first', 'third'])
+    const free = await accept(true)
+    t.equal(free.place.position, 0, 'the turn is free again')
+    free.place.leave()
   })
 
   withStore(t, make, 'ends the turn of a suspended run with the run', async (t, { runs, log, sessions }) => {

@@ -9,9 +9,11 @@ import {
   memoryStoreContract,
   remoteSessionStoreContract,
   runQueueContract,
+  scheduleStoreContract,
   runStoreContract,
   keptTurnContract,
   runFenceContract,
+  sessionIndexContract,
   sessionStoreContract,
   storedRun,
   taskStoreContract,
@@ -32,7 +34,19 @@ t.test('queued runs', async (t) =>
     return { ...stores, queue: queue! }
   })
 )
+t.test('schedules', async (t) =>
+  scheduleStoreContract(t, async () => {
+    const { queue, schedules, ...stores } = createInProcessStores()
+    return { ...stores, queue: queue!, schedules: schedules! }
+  })
+)
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
+t.test('the list of sessions', async (t) =>
+  sessionIndexContract(t, async () => {
+    const { sessionIndex, ...stores } = createInProcessStores()
+    return { ...stores, sessionIndex: sessionIndex! }
+  })
+)
 t.test('turns of suspended runs', async (t) => keptTurnContract(t, async () => createInProcessStores()))
 t.test('what runs write', async (t) => runFenceContract(t, async () => createInProcessStores()))
 t.test('sessions at other services', async (t) =>

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { Awaitable, RunContext } from '@svc/registry'
-import { millisecondsSchema } from '@svc/registry/kit'
+import type { Awaitable, RunContext, WhenBusy } from '@svc/registry'
+import { millisecondsSchema, WhenBusySchema } from '@svc/registry/kit'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import { ToolChoiceSchema, type PrepareStep, type StopCondition, type ToolChoice } from '../loop/steps.ts'
@@ -42,6 +42,8 @@ export interface AgentOptions<Output extends Schema = Schema> extends BaseOption
    * that survive.
    */
   durable?: boolean
+  /** What happens to a message while another run has the turn of its session; default `queue`. Callers may choose another. */
+  whenBusy?: WhenBusy
   /** The schema of its answers. They are JSON then, and `structured` is the validated and transformed value. */
   output?: Output
 }
@@ -58,6 +60,7 @@ export const AgentOptionsSchema = Type.Object(
     approvalTimeout: optional(millisecondsSchema('Until an approval counts as denied; default 300,000')),
     memory: optional(Type.Object({ retrieve: functionSchema, store: functionSchema })),
     skills: optional(Type.Array(Type.Any())),
+    whenBusy: optional(WhenBusySchema),
     durable: optional(Type.Boolean()),
     // Sandboxes and schemas have errors of their own.
     sandbox: optional(Type.Any()),

@@ -1,4 +1,4 @@
-import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/registry'
+import type { RunContext, RunInput, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/registry'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import { PartStream } from '../runnables/part-stream.ts'
@@ -16,11 +16,14 @@ import { planAgent, type AgentPlan } from './plan-agent.ts'
 export class Agent<out Output extends Schema = Schema> extends BaseRunnable<SchemaOutput<Output>> {
   readonly #plan: AgentPlan
   readonly #modelId: string | undefined
+  /** As in `AgentOptions`. */
+  readonly whenBusy: WhenBusy | undefined
 
   /** @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_NAME_TAKEN */
   constructor(options: AgentOptions<Output>) {
     const plan = planAgent(options)
     super(options, plan.name)
+    this.whenBusy = options.whenBusy
     this.#plan = plan
     this.#modelId = typeof options.model === 'function' ? undefined : options.model.modelId
     this.join(options)

@@ -5,8 +5,10 @@ import type {
   RunContext,
   Runnable,
   RunnableDefinition,
-  RunnableKind
+  RunnableKind,
+  WhenBusy
 } from '@svc/registry'
+import { WhenBusySchema } from '@svc/registry/kit'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 
@@ -52,6 +54,8 @@ export interface TeamOptions<
    * that survive.
    */
   durable?: boolean
+  /** What happens to a message while another run has the turn of its session; default `queue`. Callers may choose another. */
+  whenBusy?: WhenBusy
 }
 
 export const TeamOptionsSchema = Type.Object(
@@ -68,6 +72,7 @@ export const TeamOptionsSchema = Type.Object(
     model: optional(MODEL_OPTIONS.model),
     merge: optional(functionSchema),
     delegates: optional(Type.Boolean()),
+    whenBusy: optional(WhenBusySchema),
     durable: optional(Type.Boolean())
   } satisfies Record<keyof TeamOptions, TSchema>,
   strict

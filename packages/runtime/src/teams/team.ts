@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/registry'
+import type { RunContext, RunInput, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/registry'
 import {
   BaseRunnable,
   type DeclaredOutput,
@@ -47,11 +47,14 @@ export class Team<
 > extends BaseRunnable<TeamOutput<Members, Mode>, TeamStructured<Members, Mode, Merged>> {
   readonly #plan: TeamPlan
   readonly #modelId: string | undefined
+  /** As in `TeamOptions`. */
+  readonly whenBusy: WhenBusy | undefined
 
   /** @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN */
   constructor(options: TeamOptions<Members, Mode, Merged>) {
     const plan = planTeam(options)
     super(options, plan.name)
+    this.whenBusy = options.whenBusy
     const { model } = options
     this.#plan = plan
     this.#modelId = typeof model === 'object' ? model.modelId : undefined
@@ -64,6 +67,10 @@ export class Team<
 
   get resumable(): boolean {
     return this.#plan.durable
+  }
+
+  get takesTurns(): boolean {
+    return true
   }
 
   /** In sequence, the first member's. */

@@ -89,7 +89,13 @@ t.test('a run of one text makes nothing that it does not use', async (t) => {
     listeners: 0,
     // For the model call.
     controllers: 1,
-    calls: { 'runs.create': 1, 'log.append': 5, 'sessions.lock': 1, 'sessions.append': 1 }
+    calls: {
+      'runs.create': 1,
+      'log.append': 5,
+      'sessions.lock': 1,
+      'sessionIndex.enter': 1,
+      'sessions.append': 1
+    }
   })
 })
 

@@ -1,4 +1,5 @@
 import type { Backend } from '../backend.ts'
+import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Removals } from './removals.ts'
 import { sweepMemories } from './sweep-memories.ts'
@@ -13,7 +14,7 @@ export function createSweeps(
   retention: Retention,
   removals: Removals,
   sweepFiles: (now: number) => Promise<void>
-): Record<'runs' | 'sessions' | 'memories', Sweep> {
+): Record<'runs' | 'sessions' | 'memories' | 'schedules', Sweep> {
   const { db, commit } = backend
   return {
     runs: createSweep(backend, 'runs', async (now) => {
@@ -24,8 +25,20 @@ export function createSweeps(
       return removed
     }),
     sessions: createSweep(backend, 'sessions', (now) => sweepSessions(db, commit, retention, now)),
-    memories: createSweep(backend, 'memories', (now) => sweepMemories(db, commit, retention, now))
+    memories: createSweep(backend, 'memories', (now) => sweepMemories(db, commit, retention, now)),
+    schedules: createSweep(backend, 'schedules', (now) => sweepSchedules(commit, retention, now))
   }
+}
+
+// Those whose only instant has been over for as long as finished runs are kept.
+async function sweepSchedules(commit: Commit, { maxAge }: Retention, now: number): Promise<number> {
+  const { numDeletedRows } = await commit.write((trx) =>
+    trx
+      .deleteFrom('schedule')
+      .where('ended_at', '<=', now - maxAge)
+      .executeTakeFirst()
+  )
+  return Number(numDeletedRows)
 }
 
 // Runs one sweep at a time: two at once would each remove the surplus. A call during a sweep gets its result.

@@ -33,10 +33,11 @@ export async function sweepSessions(
   }
 }
 
-/** Removes sessions with their messages, the state of their browsers, and what they are at other services. */
+/** Removes sessions with their messages, the list of their runs, the state of their browsers, and what they are at other services. */
 export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]): Promise<void> {
   await db.deleteFrom('browser_state').where('session_key', 'in', keys).execute()
   await db.deleteFrom('remote_session').where('session_key', 'in', keys).execute()
+  await db.deleteFrom('session_run').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_message').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session').where('session_key', 'in', keys).execute()
 }

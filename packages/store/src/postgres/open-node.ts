@@ -13,11 +13,13 @@ import { createStatements } from './lane/statements.ts'
 import { BatchReads } from './log/batch-reads.ts'
 import { LocalLogs } from '../runs/local-logs.ts'
 import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
+import { createSessionEntry } from '../runs/session-entry.ts'
 import { createStreamLog } from '../runs/stream-log.ts'
 import { WakeUps } from './log/wake-ups.ts'
 import { createSharedControlBus } from './nodes/control-bus.ts'
 import { NodeChannel } from './nodes/node-channel.ts'
 import { PostgresLease } from './nodes/node-lease.ts'
+import { EnteredSessions } from './nodes/entered-sessions.ts'
 import { SessionTurns } from './nodes/session-turns.ts'
 import type { Connections } from './open-pool.ts'
 import { JobQueue } from './queue/job-queue.ts'
@@ -38,7 +40,7 @@ export interface NodeHost {
 
 /** A node, with the ports that only its messages make complete. */
 export interface OpenedNode
-  extends NodeParts, Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'control' | 'dispatch'> {
+  extends NodeParts, Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'control' | 'dispatch'> {
   /** The id of the process, once it has joined the others. @throws why it could not, after 5 seconds */
   joined(): Awaitable<string>
   /** Commits what is pending, gives up the lease and closes its connections. */
@@ -93,6 +95,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
   const counters = new PostgresCounters(createQuery(pooled, 0), table('counter'))
   const log = createStreamLog({ writer: lane, logs, reads, wakeUps })
   const turns = new SessionTurns({ query, transact, channel, lease, table })
+  const entered = new EnteredSessions({ channel, query, table })
   const dispatch = new JobQueue({ options, connections, query, logs, table, ready, logger })
   lease.onLost(() => logs.disownAll())
   const readAnswer = async (inputId: string) => {
@@ -111,9 +114,11 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     },
     checkpoints: createWrittenCheckpoints(lane),
     sessions: {
-      lock: (key, signal, holder) => turns.lock(sessionKeyText(key), signal, holder),
-      place: (key, runId) => turns.place(sessionKeyText(key), runId)
+      lock: (key, signal, holder, onPlace) => turns.lock(sessionKeyText(key), signal, holder, onPlace),
+      place: (key, runId, ifFree) => turns.place(sessionKeyText(key), runId, ifFree),
+      places: (runIds) => turns.places(runIds)
     },
+    sessionEntry: createSessionEntry(lane, entered),
     control: createSharedControlBus(channel, lease, readAnswer),
     joined: () => lease.joined(),
     async close() {
@@ -123,6 +128,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
       await turns.close()
       await lease.leave()
       wakeUps.close()
+      entered.close()
       await channel.close()
     }
   }

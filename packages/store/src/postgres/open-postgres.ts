@@ -34,7 +34,7 @@ export async function openPostgres(
     dialect: new PostgresDialect({ pool }),
     plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
   }).withSchema(options.schema)
-  const { log, runs, checkpoints, control, dispatch, joined, close, ...node } = openNode({
+  const { log, runs, checkpoints, sessionEntry, control, dispatch, joined, close, ...node } = openNode({
     options,
     connections,
     db,
@@ -64,6 +64,7 @@ export async function openPostgres(
     log,
     runs,
     checkpoints,
+    sessionEntry,
     control,
     dispatch,
     node,

@@ -60,7 +60,20 @@ export interface Forget {
   readonly runId: string
 }
 
-export type RunWrite = Creation | Append | Save | Forget
+/** A run has its turn in its session. It is accepted if the run exists, and has effect once. */
+export interface Entering {
+  readonly kind: 'enter'
+  readonly runId: string
+  readonly row: EnteredSession
+}
+
+/** The session, which begins if it is new. */
+export type EnteredSession = Pick<
+  Tables['session'],
+  'session_key' | 'registry' | 'owner' | 'kind' | 'name' | 'session_id' | 'updated_at'
+>
+
+export type RunWrite = Creation | Entering | Append | Save | Forget
 
 /** The characters of a write's largest texts, about. */
 export function sizeOfWrite(write: RunWrite): number {

@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isTerminalStatus } from '@svc/registry'
+import { SessionFollowers } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import type { Backend } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { PART_BYTES, TERMINAL } from '../rows/run-rows.ts'
 import { LocalLogs } from '../runs/local-logs.ts'
+import { createSessionEntry } from '../runs/session-entry.ts'
 import { createStreamLog, type LogWakeUps } from '../runs/stream-log.ts'
 import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
 import type { Tables } from '../tables.ts'
@@ -12,7 +14,7 @@ import { createLogReads } from './log-reads.ts'
 import { SqliteRunWriter } from './run-writer.ts'
 
 /** What runs write into a database of this process only. */
-export interface OpenedRuns extends Pick<Backend, 'log' | 'runs' | 'checkpoints'> {
+export interface OpenedRuns extends Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'sessionEntry'> {
   readonly logs: LocalLogs
 }
 
@@ -30,6 +32,7 @@ export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseS
     logs,
     log,
     checkpoints: createWrittenCheckpoints(writer),
+    sessionEntry: createSessionEntry(writer, new SessionFollowers()),
     runs: {
       ...createWrittenRuns({ db, writer, log, logs, nodeId: () => null }),
       async lease(runId) {

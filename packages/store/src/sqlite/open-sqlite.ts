@@ -40,7 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
   }
   const processId = randomId()
   const commit = new GroupCommit(db, opened.requireFile)
-  const { logs, log, runs, checkpoints } = openRuns(db, commit, database)
+  const { logs, log, runs, checkpoints, sessionEntry } = openRuns(db, commit, database)
   return {
     applied,
     db,
@@ -52,6 +52,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
     log,
     runs,
     checkpoints,
+    sessionEntry,
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
     dispatch: createLocalDispatch(logs),
@@ -85,6 +86,7 @@ function createLocalDispatch(logs: LocalLogs): Dispatch {
   return {
     ready() {},
     added() {},
+    planned() {},
     left(runId) {
       logs.disown(runId)
       workers.look(1)

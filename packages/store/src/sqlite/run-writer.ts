@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStatement } from 'kysely'
 import type { Commit } from '../commit.ts'
-import type { Append, ChangedRows, Creation, RunWrite, RunWriter, Save } from '../runs/run-write.ts'
+import type { Append, ChangedRows, Creation, Entering, RunWrite, RunWriter, Save } from '../runs/run-write.ts'
 import { prepareStatement } from './node-sqlite-dialect.ts'
 
 // Rows of one statement: each number of rows is another statement.
@@ -38,6 +38,8 @@ export class SqliteRunWriter implements RunWriter {
     switch (write.kind) {
       case 'create':
         return this.#create(write)
+      case 'enter':
+        return this.#enter(write)
       case 'append':
         return this.#append(write)
       case 'save':
@@ -51,6 +53,33 @@ export class SqliteRunWriter implements RunWriter {
   // The start keys of an owner differ, and so do run ids.
   #create({ row }: Creation): boolean {
     return this.#insert('run', [row], 'on conflict do nothing') === 1
+  }
+
+  #enter({ runId, row }: Entering): boolean {
+    const has = (table: string) =>
+      this.#prepare(`select 1 from ${table} where run_id = ?`).all([runId]).length === 1
+    if (has('session_run') || !has('run')) return has('run')
+    const entered = {
+      ...row,
+      created_at: row.updated_at,
+      last_seq: 0,
+      last_ordinal: 1,
+      last_run: runId,
+      listed: 1
+    }
+    this.#insert(
+      'session',
+      [entered],
+      `on conflict (session_key) do update set last_ordinal = last_ordinal + 1, updated_at = excluded.updated_at,
+        last_run = excluded.last_run, listed = 1`
+    )
+    const { session_key: key } = row
+    this.#run(
+      `insert into session_run (session_key, ordinal, run_id)
+        select session_key, last_ordinal, last_run from session where session_key = ?`,
+      key
+    )
+    return true
   }
 
   #append({ runId, epoch, parts, steps, change, bytes }: Append): boolean {

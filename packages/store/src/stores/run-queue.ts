@@ -1,10 +1,9 @@
-import type { LogEntry, NextQuery, NextRun, RunQueue, RunSummary, StoredRun } from '@svc/registry'
+import type { NextQuery, NextRun, RunQueue } from '@svc/registry'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { findNext, isAnyWaiting } from '../rows/queue-rows.ts'
-import { findByStartKey } from '../rows/run-lists.ts'
-import { PART_BYTES, toRunRow } from '../rows/run-rows.ts'
+import { putQueued } from '../rows/queued-start.ts'
 import type { Tables } from '../tables.ts'
 
 // A run whose turn it is may be canceled in that moment.
@@ -64,9 +63,8 @@ export function createRunQueue(
     async add(run, first, checkpoint) {
       await dispatch.ready()
       const earlier = await commit.writeAmongOthers(async (trx) => {
-        const known = await putRun(trx, run, claimant.isShared)
+        const known = await putQueued(trx, { run, first, checkpoint }, claimant.isShared)
         if (known !== 'new') return known
-        await putStart(trx, run.runId, first, checkpoint)
         await dispatch.added(trx)
         return undefined
       })
@@ -101,48 +99,4 @@ export function createRunQueue(
     serve: (concurrency, take) => dispatch.serve(concurrency, take),
     look: () => dispatch.look()
   }
-}
-
-// An earlier run with its start key; undefined if it waits already, or has ended before it could.
-async function putRun(
-  trx: Transaction<Tables>,
-  run: StoredRun,
-  isShared: boolean
-): Promise<'new' | RunSummary | undefined> {
-  const { runId } = run
-  const insert = trx.insertInto('run').values(toRunRow(run))
-  const { numInsertedOrUpdatedRows } = await insert
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows !== 0n) return 'new'
-  const { numUpdatedRows } = await trx
-    .updateTable('run')
-    .set({ epoch: 0, queued_at: run.queuedAt, ...(isShared && { node_id: null }) })
-    .where('run_id', '=', runId)
-    .where('epoch', '=', 1)
-    .where('queued_at', 'is', null)
-    .where('ended_at', 'is', null)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 0n) return 'new'
-  const same = trx.selectFrom('run').select('run_id').where('run_id', '=', runId)
-  if ((await same.executeTakeFirst()) !== undefined) return undefined
-  const earlier = await findByStartKey(trx, run)
-  if (earlier === undefined) throw new Error(`run ${runId} cannot be queued`)
-  return earlier
-}
-
-async function putStart(
-  trx: Transaction<Tables>,
-  runId: string,
-  { seq, json }: LogEntry,
-  checkpoint: unknown
-): Promise<void> {
-  await trx.insertInto('run_part').values({ run_id: runId, seq, json }).execute()
-  const state = JSON.stringify(checkpoint)
-  await trx.insertInto('checkpoint').values({ run_id: runId, epoch: 0, state }).execute()
-  await trx
-    .updateTable('run')
-    .set({ bytes: Buffer.byteLength(json) + PART_BYTES })
-    .where('run_id', '=', runId)
-    .execute()
 }

@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
-import { findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
+import { findByStartKey, findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
 import { TERMINAL, toRuns } from '../rows/run-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Removals } from '../maintenance/removals.ts'
@@ -23,6 +23,7 @@ export function createRunStore(
       return (await toRuns(db, rows))[0]
     },
     find: (runId) => findRun(db, runId),
+    findStarted: (run) => findByStartKey(db, run),
     async *readResult(runId) {
       const row = db.selectFrom('run').select('result').where('run_id', '=', runId)
       const { result } = (await row.executeTakeFirst()) ?? {}

@@ -1,15 +1,13 @@
-import type { SessionMessage, SessionStore } from '@svc/registry'
-import { createPause } from '@svc/registry/kit'
-import { sessionKeyText, type SessionLocks } from '@svc/registry/store-kit'
+import type { SessionKey, SessionMessage, SessionStore } from '@svc/registry'
+import { isOwnTurn, sessionKeyText, titleOf, type SessionLocks } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
-import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import type { SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions } from '../maintenance/sweep-sessions.ts'
 import { requireEpoch } from '../rows/require-epoch.ts'
+import { toSessionRow } from '../rows/session-rows.ts'
 import type { Tables } from '../tables.ts'
-
-// Larger messages, in bytes, are read one by one.
-const MAX_PAGED = 65_536
+import { readMessages } from './session-messages.ts'
 
 /** Conversations, in SQL; their turns are ordered within this process. */
 export function createSessionStore(
@@ -19,35 +17,14 @@ export function createSessionStore(
   sweep: SessionStore['sweep'],
   locks: SessionLocks
 ): SessionStore {
-  const readLarge = async (sessionKey: string, seq: number) => {
-    const row = db.selectFrom('session_message').select('message').where('session_key', '=', sessionKey)
-    return (await row.where('seq', '=', seq).executeTakeFirst())?.message
-  }
   return {
     async load(key, maxMessages) {
-      const sessionKey = sessionKeyText(key)
-      const rows = await db
-        .selectFrom('session_message')
-        .select('seq')
-        .select(
-          sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`.as('short')
-        )
-        .where('session_key', '=', sessionKey)
-        .orderBy('seq', 'desc')
-        .limit(maxMessages)
-        .execute()
-      const pause = createPause()
+      const stored = await readMessages(db, sessionKeyText(key), maxMessages, undefined, skipDamaged)
       const messages: SessionMessage[] = []
-      for (const { seq, short } of rows) {
-        const json = short ?? (await readLarge(sessionKey, seq))
-        // The session was removed meanwhile.
-        if (json === undefined) break
-        const message = parseStored<SessionMessage>(json)
-        if (message !== undefined) messages.push(message)
-        else skipDamaged('session_message', `${sessionKey} ${seq}`)
-        // The messages before it may be half of an exchange.
-        if (message === undefined) break
-        if (short === null) await pause()
+      for (const { message } of stored) {
+        // The messages before a damaged one may be half of an exchange.
+        if (message === null) break
+        messages.push(message)
       }
       return messages.toReversed()
     },
@@ -58,7 +35,7 @@ export function createSessionStore(
         const turn = trx.selectFrom('session_message').where('session_key', '=', sessionKey)
         if (await turn.select('seq').where('turn_id', '=', turnId).limit(1).executeTakeFirst()) return
         if (messages.length === 0) return
-        const first = (await lengthen(trx, sessionKey, messages.length)) - messages.length + 1
+        const first = (await lengthen(trx, key, turnId, messages)) - messages.length + 1
         const rows = messages.map((message, index) => ({
           session_key: sessionKey,
           seq: first + index,
@@ -69,19 +46,33 @@ export function createSessionStore(
       }),
     remove: (key) => commit.write((trx) => removeSessions(trx, [sessionKeyText(key)])),
     sweep,
-    lock: (key, signal, holder) => locks.lock(sessionKeyText(key), signal, holder)
+    lock: (key, signal, holder, onPlace) => locks.lock(sessionKeyText(key), signal, holder, onPlace),
+    place: (key, runId, ifFree) => locks.place(sessionKeyText(key), runId, ifFree)
   }
 }
 
-// Reserves numbers for messages and returns the last one.
-async function lengthen(db: Kysely<Tables>, sessionKey: string, count: number): Promise<number> {
+// Counts the turn, reserves numbers for its messages and returns the last one.
+async function lengthen(
+  db: Kysely<Tables>,
+  key: SessionKey,
+  turnId: string,
+  messages: readonly SessionMessage[]
+): Promise<number> {
+  const row = toSessionRow(sessionKeyText(key), key, Date.now())
+  const listed = isOwnTurn(turnId) ? 1 : 0
   const { last_seq } = await db
     .insertInto('session')
-    .values({ session_key: sessionKey, last_seq: count, updated_at: Date.now() })
+    .values({
+      ...row,
+      ...{ title: titleOf(messages), turns: 1, last_seq: messages.length, last_ordinal: 0, listed }
+    })
     .onConflict((conflict) =>
       conflict.column('session_key').doUpdateSet((set) => ({
+        title: sql`case when session.turns = 0 then coalesce(session.title, excluded.title) else session.title end`,
+        turns: set('session.turns', '+', 1),
         last_seq: set('session.last_seq', '+', set.ref('excluded.last_seq')),
-        updated_at: set.ref('excluded.updated_at')
+        updated_at: set.ref('excluded.updated_at'),
+        listed: sql`case when excluded.listed = 1 then 1 else session.listed end`
       }))
     )
     .returning('last_seq')

@@ -7,9 +7,11 @@ import {
   memoryStoreContract,
   remoteSessionStoreContract,
   runQueueContract,
+  scheduleStoreContract,
   runStoreContract,
   keptTurnContract,
   runFenceContract,
+  sessionIndexContract,
   sessionStoreContract,
   taskStoreContract
 } from '@svc/registry/testing'
@@ -27,12 +29,14 @@ export function storeContracts(t: Test, open: OpenStore): void {
 
   t.test('runs and their logs', async (t) => runStoreContract(t, open))
   t.test('queued runs', async (t) => runQueueContract(t, open))
+  t.test('schedules', async (t) => scheduleStoreContract(t, open))
   t.test('sessions', async (t) =>
     sessionStoreContract(
       t,
       fresh(({ sessions }) => sessions)
     )
   )
+  t.test('the list of sessions', async (t) => sessionIndexContract(t, () => open()))
   t.test('turns of suspended runs', async (t) => keptTurnContract(t, () => open()))
   t.test('what runs write', async (t) => runFenceContract(t, () => open({ stateKey: 'ab'.repeat(32) })))
   t.test('memory', async (t) =>

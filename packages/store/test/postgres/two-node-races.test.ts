@@ -97,7 +97,8 @@ await onPostgres(t, async (t, _open, url) => {
     const read = await takeDuring(
       runId,
       () => first.sessions.append(other, 'turn', [message], { runId, epoch: 1 }),
-      `insert into ${schema}.session (session_key, last_seq, updated_at) values ('${sessionKeyText(other)}', 1, 1)`,
+      `insert into ${schema}.session (session_key, registry, owner, kind, name, session_id, created_at, updated_at, last_seq)
+       values ('${sessionKeyText(other)}', 'global', 'ada', 'agent', 'echo', 'saved', 1, 1, 1)`,
       async () => second.sessions.load(other, 9)
     )
     t.same(read, [message])

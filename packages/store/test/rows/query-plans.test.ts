@@ -1,4 +1,5 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
+import { SessionFollowers } from '@svc/registry/store-kit'
 import { Kysely } from 'kysely'
 import t from 'tap'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
@@ -8,6 +9,8 @@ import { listChangedRuns, listRuns } from '../../src/rows/run-lists.ts'
 import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from '../../src/sqlite/open-database.ts'
 import type { Tables } from '../../src/tables.ts'
+import { createSessionEntry } from '../../src/runs/session-entry.ts'
+import { createSessionIndex } from '../../src/stores/session-index.ts'
 import { createTaskStore } from '../../src/stores/task-store.ts'
 
 interface Sent {
@@ -144,4 +147,39 @@ t.test('open pushes are claimed and counted by partial indexes', async (t) => {
   ])
   const counted = await plansOf(() => Promise.resolve(tasks.countOpenPushes('ada')))
   t.match(counted, [/push_config USING (COVERING )?INDEX push_config_open_of_owner \(owner=\?\)/])
+})
+
+t.test('a page of sessions and a page of messages read only their rows', async (t) => {
+  const index = createSessionIndex(
+    db,
+    new GroupCommit(db),
+    () => undefined,
+    createSessionEntry({ write: async () => true }, new SessionFollowers())
+  )
+  const key = { registry: 'global', owner: 'ada', kind: 'agent', name: 'a', sessionId: 's' } as const
+  const filters = [{}, { kind: 'agent' as const }, { name: 'a' }, { kind: 'agent' as const, name: 'a' }]
+  for (const place of scopes.flatMap((scope) => [{ scope }, { scope, cursor: 's9.YQ' }]))
+    for (const filter of filters) {
+      const label = JSON.stringify({ ...filter, ...place })
+      const [found, ...others] = await plansOf(async () => index.list({ ...base, ...place, ...filter }))
+      t.ok(found!.startsWith('SEARCH session USING INDEX session_listed (owner=?'), `${label}: ${found}`)
+      t.equal(found!.includes('(updated_at,session_key)<'), 'cursor' in place, `${label}: ${found}`)
+      t.notOk(
+        others.some((plan) => plan.startsWith('SCAN') || plan.includes('TEMP B-TREE')),
+        label
+      )
+    }
+  const named = await plansOf(async () => index.list({ ...base, scope: scopes[0], sessionId: 's' }))
+  t.ok(
+    named[0]!.startsWith('SEARCH session USING INDEX sqlite_autoindex_session_1 (session_key=?'),
+    named.join()
+  )
+  t.ok(
+    named.some((plan) => plan.includes('session_of_owner (owner=? AND session_id=?)')),
+    named.join()
+  )
+  for (const before of [{}, { before: 'm9' }])
+    t.same(await plansOf(async () => index.messages(key, { limit: 9, ...before })), [
+      `SEARCH session_message USING INDEX sqlite_autoindex_session_message_1 (session_key=?${'before' in before ? ' AND seq<?' : ''})`
+    ])
 })

@@ -10,6 +10,13 @@ export interface NextRun extends RunnableKey {
   readonly epoch: number
 }
 
+/** What is stored of a run that waits in the queue: its record with epoch 0, the first entry of its log, and its checkpoint. */
+export interface QueuedStart {
+  readonly run: StoredRun
+  readonly first: LogEntry
+  readonly checkpoint: unknown
+}
+
 /** Selects the next run of the queue. */
 export interface NextQuery {
   /** The runnables of this process. */

@@ -160,6 +160,8 @@ export interface RunStore {
   get(runId: string): Awaitable<StoredRun | undefined>
   /** The run without fields that may be large. */
   find(runId: string): Awaitable<RunSummary | undefined>
+  /** The run that its owner has begun with this start key, without fields that may be large. */
+  findStarted(run: Pick<StoredRun, 'owner' | 'registry' | 'startKey'>): Awaitable<RunSummary | undefined>
   /** The JSON of a run's result; no pieces if there is none. */
   readResult(runId: string): JsonPieces
   /** Newest first by `createdAt`, then by id. @throws REG_ERR_BAD_CURSOR */

@@ -89,6 +89,20 @@ export interface SessionKey extends RunnableKey {
  */
 export type EndTurn = (keep?: boolean) => void
 
+/** The place of a run among the turns of its session. */
+export interface TurnPlace {
+  /** The number of turns before its own, the one in progress included; 0: it has the turn. */
+  readonly position: number
+  /** The run that has the turn, unless it is this one. Undefined also if no run of an engine has it. */
+  readonly active?: string | undefined
+}
+
+/** A place that a run was given. */
+export interface PlacedTurn extends TurnPlace {
+  /** Gives the place back; does nothing once `lock` was called. */
+  leave(): void
+}
+
 /** Keeps the messages of conversations. */
 export interface SessionStore {
   /** The newest `maxMessages` messages, oldest first. */
@@ -112,14 +126,23 @@ export interface SessionStore {
    * that its suspended run keeps ends with the run.
    * @param holder who takes the turn: the id of a run, which a path may follow after a slash. A store of several processes keeps the
    * place of a holder whose run another process takes over. Without it, the turn ends with its process
-   * @throws the signal's reason if it aborts first
+   * @param onPlace called while it waits, with its place: soon, and whenever it changes
+   * @throws the signal's reason if it aborts first. A holder whose run is suspended keeps its place where other processes continue it
    */
-  lock(key: SessionKey, signal: AbortSignal, holder?: string): Awaitable<EndTurn>
+  lock(
+    key: SessionKey,
+    signal: AbortSignal,
+    holder?: string,
+    onPlace?: (place: TurnPlace) => void
+  ): Awaitable<EndTurn>
   /**
-   * Gives an accepted run its place in the order of turns, which `lock` with its id as the holder then has; returns the function that
-   * gives the place back, and does nothing once `lock` was called. Absent: turns are in the order of `lock`.
+   * Gives an accepted run its place in the order of turns, which `lock` with its id as the holder then has.
+   * @param ifFree true to give it none unless the turn is free; `position` is then over 0, and `leave` does nothing
+   * Absent: turns are in the order of `lock`, and a message cannot be refused because the session is busy.
    */
-  place?(key: SessionKey, runId: string): Awaitable<() => void>
+  place?(key: SessionKey, runId: string, ifFree?: boolean): Awaitable<PlacedTurn>
+  /** The places of those of these runs that wait for their turn, by their ids. Optional for stores of one process. */
+  places?(runIds: readonly string[]): Awaitable<ReadonlyMap<string, TurnPlace>>
 }
 
 /** Cookies and local storage of a browser, as Playwright's `storageState` has them; plain JSON. */

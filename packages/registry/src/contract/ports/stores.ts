@@ -7,6 +7,8 @@ import type { MemoryStore } from './memory-store.ts'
 import type { NodeLease } from './node-lease.ts'
 import type { RunQueue } from './run-queue.ts'
 import type { RunStore } from './run-store.ts'
+import type { ScheduleStore } from './schedule-store.ts'
+import type { SessionIndex } from './session-index.ts'
 import type { BrowserStateStore, RemoteSessionStore, SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
 import type { TaskStore } from './task-store.ts'
@@ -26,10 +28,14 @@ export interface Stores {
   readonly browserStates?: BrowserStateStore
   /** Optional: without it, a session begins another conversation at another service after a restart, and on each node. */
   readonly remoteSessions?: RemoteSessionStore
+  /** Optional: without it sessions cannot be listed, changed or followed. */
+  readonly sessionIndex?: SessionIndex
   /** Absent if only one process can use the stores at a time: it counts by itself. */
   readonly counters?: CounterStore
   /** Optional: without it no run can be queued. */
   readonly queue?: RunQueue
+  /** Optional: without it, or without a queue, nothing can be scheduled. */
+  readonly schedules?: ScheduleStore
   /** Absent if only one process can use the stores at a time. */
   readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */

@@ -18,7 +18,8 @@ export interface WriterEvents {
 }
 
 interface Queued {
-  readonly entry: LogEntry
+  /** Undefined for a change without a part. */
+  readonly entry: LogEntry | undefined
   readonly change: RunChange | undefined
   readonly record: PartRecord | undefined
   /** Called once it is stored. */
@@ -56,15 +57,15 @@ export class LogWriter {
   }
 
   /** Writes a part, the change of the run's record and the record of the part in one transaction. */
-  write(entry: LogEntry, change?: RunChange, record?: PartRecord): void {
+  write(entry: LogEntry | undefined, change?: RunChange, record?: PartRecord): void {
     if (this.#broken) return
     if (this.#working !== undefined) {
       this.#queue.push({ entry, change, record, after: [] })
-      this.#queued += entry.json.length
+      this.#queued += entry?.json.length ?? 0
       return
     }
     try {
-      const appended = this.#append([entry], change, record && [record])
+      const appended = this.#append(entry === undefined ? [] : [entry], change, record && [record])
       if (isPromise(appended)) this.#working = this.#drain(appended)
     } catch (err) {
       this.#break(err)
@@ -132,9 +133,9 @@ export class LogWriter {
   } {
     const changing = this.#queue.findIndex(({ change }) => change !== undefined)
     const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)
-    for (const { entry } of batch) this.#queued -= entry.json.length
+    for (const { entry } of batch) this.#queued -= entry?.json.length ?? 0
     return {
-      entries: batch.map(({ entry }) => entry),
+      entries: batch.flatMap(({ entry }) => entry ?? []),
       change: batch.at(-1)!.change,
       records: batch.flatMap(({ record }) => record ?? []),
       after: batch.flatMap(({ after }) => after)

@@ -4,6 +4,7 @@ import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import type { StreamLog } from '../../contract/ports/stream-log.ts'
 import { toFinalState, type Ending, type FinalState } from '../final-state.ts'
 import type { PartRecord } from '../journal/part-record.ts'
+import type { TransientPart } from './transient-parts.ts'
 import type { RunProgress } from '../run-progress.ts'
 import { HeldText } from './held-text.ts'
 import { LogWriter, type WriterEvents } from './log-writer.ts'
@@ -46,9 +47,9 @@ export class PartWriter {
     return this.#writer.congested
   }
 
-  /** Writes the first part, with the input if the log keeps it. @throws RUN_ERR_LOG_LIMIT */
+  /** Writes the first part, with the input if the log keeps it; the run is then working, unless it is queued. @throws RUN_ERR_LOG_LIMIT */
   start(part: PartOf<'start'>, input: unknown): void {
-    const change: RunChange = { status: 'working', at: Date.now() }
+    const change: RunChange | undefined = part.queued ? undefined : { status: 'working', at: Date.now() }
     try {
       this.write(input === undefined ? part : { ...part, input }, change)
     } catch (err) {
@@ -73,6 +74,16 @@ export class PartWriter {
       if (isPlain && this.#held.add(part)) return
     }
     this.#writer.write(this.#progress.next(part), change, record)
+  }
+
+  /** The run has its turn. */
+  work(): void {
+    this.#writer.write(undefined, { status: 'working', at: Date.now() })
+  }
+
+  /** A notice for readers of the moment, as `RunProgress.passing`. */
+  notice(part: PartOf<'data'>): TransientPart {
+    return this.#progress.passing(part)
   }
 
   #pass(part: PartOf<'data'>): void {

@@ -9,15 +9,26 @@ export interface TransientPart {
 /** Passes the transient parts of runs on to their readers in this process. */
 export class TransientParts {
   readonly #readers = new Map<string, Set<(part: TransientPart) => void>>()
+  // For readers that come later, too.
+  readonly #notices = new Map<string, TransientPart>()
 
   /** Calls `listener` with each transient part of a run, until the returned function is called. */
   follow(runId: string, listener: (part: TransientPart) => void): () => void {
     const readers = this.#readers.get(runId) ?? new Set()
     this.#readers.set(runId, readers.add(listener))
+    const notice = this.#notices.get(runId)
+    if (notice !== undefined) listener(notice)
     return () => {
       readers.delete(listener)
       if (readers.size === 0 && this.#readers.get(runId) === readers) this.#readers.delete(runId)
     }
+  }
+
+  /** Publishes a part that also later readers get, until it is replaced, or withdrawn by undefined. */
+  notify(runId: string, notice: TransientPart | undefined): void {
+    if (notice === undefined) return void this.#notices.delete(runId)
+    this.#notices.set(runId, notice)
+    this.publish(runId, notice)
   }
 
   publish(runId: string, part: TransientPart): void {

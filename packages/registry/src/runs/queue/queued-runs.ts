@@ -1,17 +1,19 @@
+import { enterSession } from '../place-run.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ANONYMOUS } from '../../contract/principal.ts'
 import type { RunInput } from '../../contract/content-part.ts'
-import type { NextRun, RunQueue } from '../../contract/ports/run-queue.ts'
+import type { NextRun, QueuedStart, RunQueue } from '../../contract/ports/run-queue.ts'
 import type { RunSummary, StoredRun } from '../../contract/ports/run-store.ts'
 import type { Runnable } from '../../contract/runnable.ts'
-import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_STORE } from '../../errors.ts'
+import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY, RUN_ERR_STORE } from '../../errors.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import { ENGINE_DEFAULTS, type QueueOptions } from '../../options.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 import { keepInput, type KeptInput } from '../kept-input.ts'
 import { readParts, type LogHost } from '../log/log-reader.ts'
 import { newRun, toStartPart } from '../new-run.ts'
-import type { RecordedInput } from '../recorded-input.ts'
+import { prepareStart } from '../prepare-start.ts'
+import { toRecordedInput, type RecordedInput } from '../recorded-input.ts'
 import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
 import { endLeftRun } from '../recovery/left-runs.ts'
 import type { ResumeHost } from '../recovery/resume-run.ts'
@@ -60,7 +62,7 @@ export class QueuedRuns {
     recorded: RecordedInput | undefined,
     options: StartOptions
   ): Promise<{ run: StoredRun; earlier: RunSummary | undefined }> {
-    const { stores, exposures, interrupted, maxLogBytes } = this.#host
+    const { stores, exposures, interrupted } = this.#host
     const queue = this.#queue
     if (queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
     requireQueueable(runnable, options, recorded, this.#host.record)
@@ -74,12 +76,24 @@ export class QueuedRuns {
       const files = { runId: run.runId, stores, log: this.#host.log }
       kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
     }
-    const part = { ...toStartPart(run), input: recorded.value }
-    const first = new RunProgress(maxLogBytes).next(part)
-    const earlier = await queue.add(run, first, toResumeState(kept, options, exposures))
+    const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
+    const earlier = await queue.add(run, first, checkpoint)
+    if (earlier === undefined) await enterSession(stores, { runnable, options, record: run })
     if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
     this.serve()
     return { run, earlier }
+  }
+
+  /** As `ScheduleHost` says: the store puts the run into the queue by itself. */
+  prepare(runnable: Runnable, given: RunInput, asked: StartOptions): QueuedStart {
+    const { exposures, record } = this.#host
+    const { input, options } = prepareStart(runnable, given, asked)
+    const recorded = record.input ? toRecordedInput(input) : undefined
+    if (recorded !== undefined && recorded.contents.length > 0) throw new RUN_ERR_SCHEDULE_BINARY()
+    requireQueueable(runnable, options, recorded, record)
+    const begun = newRun(runnable, options, exposures)
+    const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
+    return this.#toStart(run, { input, files: [] }, recorded, options)
   }
 
   /** Begins to serve the queue if that was asked for, or if runs wait. @throws what the store throws */
@@ -109,6 +123,12 @@ export class QueuedRuns {
   async stop(): Promise<void> {
     const stop = await this.#serving
     await stop?.()
+  }
+
+  #toStart(run: StoredRun, kept: KeptInput, { value }: RecordedInput, options: StartOptions): QueuedStart {
+    const { exposures, maxLogBytes } = this.#host
+    const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run), input: value })
+    return { run, first, checkpoint: toResumeState(kept, options, exposures) }
   }
 
   async #serve(queue: RunQueue): Promise<(() => Promise<void>) | undefined> {

@@ -117,7 +117,12 @@ export class InterruptedRuns {
 
   /** True if the runnable with this key is known. */
   knows(key: RunnableKey): boolean {
-    return this.#runnables.has(runnableKeyText(key))
+    return this.find(key) !== undefined
+  }
+
+  /** The runnable with this key, if it is known. */
+  find(key: RunnableKey): Runnable | undefined {
+    return this.#runnables.get(runnableKeyText(key))?.runnable
   }
 
   /** The keys of the runnables that are known. */

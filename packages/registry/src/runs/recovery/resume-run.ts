@@ -1,4 +1,5 @@
 import { redactStores } from '../../access/redact-stores.ts'
+import { isPromise } from '../../contract/ports/awaitable.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
@@ -6,6 +7,7 @@ import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
 import { openAnswers } from '../inputs/open-answer.ts'
 import { restoreInput } from '../kept-input.ts'
 import { LiveRun } from '../live-run.ts'
+import { placeRun } from '../place-run.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { toRecordedInput } from '../recorded-input.ts'
 import type { RunHost } from '../run-host.ts'
@@ -65,10 +67,12 @@ export async function resumeRun(
   const record = { ...stored, epoch, inputs: await openAnswers({ seal: host.seal, runs }, stored) }
   if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
-  // Another node may have the run by now, and even have ended it: its steps would be repeated.
-  if (host.deaths !== deaths) return false
   const options = own?.options ?? toStartOptions(record, state, exposures)
   const run = new LiveRun(host, runnable, options, { record, ...recalled, losses: own?.losses })
+  const placed = placeRun(stores, run)
+  if (isPromise(placed)) await placed
+  // Another node may have the run by now, and even have ended it: its steps would be repeated.
+  if (host.deaths !== deaths) return false
   host.live.enter(run)
   run.begin(input, true, run.writer.begun ? undefined : toRecordedInput(state.input).value)
   host.live.begun(run)

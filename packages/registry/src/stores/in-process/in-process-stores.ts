@@ -10,7 +10,10 @@ import { createInProcessRemoteSessionStore } from './remote-session-store.ts'
 import { createInProcessRunQueue } from './run-queue.ts'
 import { createInProcessRunStore } from './run-store.ts'
 import { RunTable, type RunRetention } from './run-table.ts'
+import { createInProcessScheduleStore } from './schedule-store.ts'
+import { createInProcessSessionIndex } from './session-index.ts'
 import { createInProcessSessionStore } from './session-store.ts'
+import { SessionTable } from './session-table.ts'
 import { createInProcessStreamLog } from './stream-log.ts'
 import { createInProcessTaskStore, type TaskRetention } from './task-store.ts'
 
@@ -46,15 +49,19 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
     for (const runId of runIds) void tasks.remove(runId)
   })
   const checkpoints = createInProcessCheckpointStore()
+  const queue = createInProcessRunQueue(runs, checkpoints)
   const locks = new SessionLocks()
+  const sessions = new SessionTable()
   return {
     runs: createInProcessRunStore(runs),
     log: locks.watch(createInProcessStreamLog(runs)),
-    sessions: createInProcessSessionStore(runs, locks),
+    sessions: createInProcessSessionStore(runs, locks, sessions),
+    sessionIndex: createInProcessSessionIndex(runs, sessions),
     memory: createInProcessMemoryStore(kept, runs),
     tasks,
     checkpoints,
-    queue: createInProcessRunQueue(runs, checkpoints),
+    queue,
+    schedules: createInProcessScheduleStore(queue, kept),
     control: createInProcessControlBus(),
     remoteSessions: createInProcessRemoteSessionStore(runs),
     files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive }, runs)

@@ -1,14 +1,18 @@
 /**
  * A map of recently used entries, at least `size` and at most twice as many. It has two generations: when the young one is full it
- * becomes the old one, and entries unused since then are dropped with the previous old one. Dropping costs nothing per entry.
+ * becomes the old one, and entries unused since then are dropped with the previous old one. Dropping costs nothing per entry, unless
+ * there is a listener.
  */
 export class RecentMap<V> {
   readonly #size: number
+  readonly #onDrop: ((value: V) => void) | undefined
   #young = new Map<string, V>()
   #old = new Map<string, V>()
 
-  constructor(size: number) {
+  /** @param onDrop called with each value that is dropped, if there is one */
+  constructor(size: number, onDrop?: (value: V) => void) {
     this.#size = size
+    this.#onDrop = onDrop
   }
 
   get(key: string): V | undefined {
@@ -21,8 +25,11 @@ export class RecentMap<V> {
 
   set(key: string, value: V): void {
     if (this.#young.size >= this.#size && !this.#young.has(key)) {
+      const dropped = this.#old
       this.#old = this.#young
       this.#young = new Map()
+      if (this.#onDrop !== undefined)
+        for (const [old, each] of dropped) if (!this.#old.has(old)) this.#onDrop(each)
     }
     this.#young.set(key, value)
   }

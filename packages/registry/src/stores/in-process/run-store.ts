@@ -21,6 +21,10 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       const run = runs.find(runId)
       return run && summaryOf(run)
     },
+    findStarted(start) {
+      const run = runs.findStarted(start)
+      return run && summaryOf(run)
+    },
     *readResult(runId) {
       const result = runs.find(runId)?.record.result
       if (result) yield* encodePieces(result)

@@ -93,6 +93,12 @@ export class RunTable {
     return undefined
   }
 
+  /** The run that was started with the key. */
+  findStarted(record: Pick<StoredRun, 'registry' | 'owner' | 'startKey'>): RunEntry | undefined {
+    const key = startKeyOf(record)
+    return key === undefined ? undefined : this.#byStartKey.get(key)
+  }
+
   find(runId: string): RunEntry | undefined {
     return this.#live.get(runId) ?? this.#ended.get(runId)
   }
@@ -179,7 +185,11 @@ function leaveQueue(run: RunEntry): void {
   run.queue = undefined
 }
 
-function startKeyOf({ registry, owner, startKey }: StoredRun): string | undefined {
+function startKeyOf({
+  registry,
+  owner,
+  startKey
+}: Pick<StoredRun, 'registry' | 'owner' | 'startKey'>): string | undefined {
   return startKey === null ? undefined : `${registry}/${owner.length}:${owner}${startKey.key}`
 }
 

@@ -6,7 +6,16 @@ import type { StoreWatch } from './store-watch.ts'
 import { watchContent, WatchedContent } from './watched-content.ts'
 
 /** The optional members of `Stores`. */
-type OptionalPort = 'check' | 'files' | 'browserStates' | 'remoteSessions' | 'counters' | 'queue' | 'lease'
+type OptionalPort =
+  | 'check'
+  | 'files'
+  | 'browserStates'
+  | 'remoteSessions'
+  | 'sessionIndex'
+  | 'counters'
+  | 'queue'
+  | 'schedules'
+  | 'lease'
 type Method = (...args: unknown[]) => unknown
 
 /**
@@ -26,8 +35,10 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     ...(stores.files && { files: watchContent(guard(stores.files, 'files', watch)) }),
     ...(stores.browserStates && { browserStates: guard(stores.browserStates, 'browserStates', watch) }),
     ...(stores.remoteSessions && { remoteSessions: guard(stores.remoteSessions, 'remoteSessions', watch) }),
+    ...(stores.sessionIndex && { sessionIndex: guard(stores.sessionIndex, 'sessionIndex', watch) }),
     ...(stores.counters && { counters: guard(stores.counters, 'counters', watch) }),
     ...(stores.queue && { queue: guard(stores.queue, 'queue', watch) }),
+    ...(stores.schedules && { schedules: guard(stores.schedules, 'schedules', watch) }),
     ...(stores.lease && { lease: guard(stores.lease, 'lease', watch) }),
     check: () => watch.check()
   }

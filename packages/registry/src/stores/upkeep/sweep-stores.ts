@@ -13,8 +13,9 @@ export function sweepRegularly(stores: Stores, log: RunLog): () => void {
 }
 
 // One store after the other; a failure of one is logged and does not stop the others.
-async function sweepStores({ runs, sessions, memory }: Stores, log: RunLog): Promise<void> {
-  for (const [name, store] of Object.entries({ runs, sessions, memory })) {
+async function sweepStores({ runs, sessions, memory, schedules }: Stores, log: RunLog): Promise<void> {
+  const all = { runs, sessions, memory, ...(schedules && { schedules }) }
+  for (const [name, store] of Object.entries(all)) {
     try {
       await store.sweep(Date.now())
     } catch (err) {

@@ -1,4 +1,4 @@
-import type { EndTurn } from '../../contract/ports/session-store.ts'
+import type { EndTurn, PlacedTurn, TurnPlace } from '../../contract/ports/session-store.ts'
 import { unlessAborted } from '../../timers.ts'
 
 interface Ticket {
@@ -9,6 +9,7 @@ interface Ticket {
   begin: (() => void) | undefined
   /** True until its run asks for its turn. */
   isPlaced: boolean
+  onPlace?: ((place: TurnPlace) => void) | undefined
 }
 
 /** The turns of sessions that several nodes of a test share: the first ticket of a session has the turn. */
@@ -26,7 +27,8 @@ export class SessionTickets {
     key: string,
     signal: AbortSignal,
     holder: string | undefined,
-    isAlive: () => boolean
+    isAlive: () => boolean,
+    onPlace?: (place: TurnPlace) => void
   ): Promise<EndTurn> {
     signal.throwIfAborted()
     const queue = this.#queues.get(key) ?? []
@@ -36,7 +38,7 @@ export class SessionTickets {
       (ticket) => holder !== undefined && ticket.holder === holder && (ticket.isPlaced || !ticket.isAlive())
     )
     const ticket: Ticket = kept ?? { holder, isAlive, begin: undefined, isPlaced: false }
-    Object.assign(ticket, { isAlive, isPlaced: false })
+    Object.assign(ticket, { isAlive, isPlaced: false, onPlace })
     if (kept === undefined) queue.push(ticket)
     const release = (keep = false) => {
       const index = queue.indexOf(ticket)
@@ -58,16 +60,36 @@ export class SessionTickets {
   }
 
   /** As `SessionStore.place`, for the process that `isAlive` reports. */
-  place(key: string, holder: string, isAlive: () => boolean): () => void {
+  place(key: string, holder: string, isAlive: () => boolean, ifFree = false): PlacedTurn {
     const queue = this.#queues.get(key) ?? []
     this.#queues.set(key, queue)
+    this.look()
+    const kept = queue.findIndex((each) => each.holder === holder)
+    const place = placeAt(queue, kept === -1 ? queue.length : kept)
+    if (kept !== -1 || (ifFree && queue.length > 0)) return { ...place, leave: () => {} }
     const ticket: Ticket = { holder, isAlive, begin: undefined, isPlaced: true }
     queue.push(ticket)
-    return () => {
+    const leave = () => {
       const index = queue.indexOf(ticket)
       if (index !== -1 && ticket.isPlaced) queue.splice(index, 1)
       this.look()
     }
+    return { ...place, leave }
+  }
+
+  /** As `SessionStore.places`. */
+  places(runIds: readonly string[]): Map<string, TurnPlace> {
+    this.look()
+    const lines = [...this.#queues.values()]
+    return new Map(
+      lines.flatMap((queue) =>
+        queue.flatMap(({ holder }, index): [string, TurnPlace][] =>
+          index > 0 && holder !== undefined && runIds.includes(holder)
+            ? [[holder, placeAt(queue, index)]]
+            : []
+        )
+      )
+    )
   }
 
   /** Lets those begin whose turn it is, since a turn, a run or a process has ended. */
@@ -75,10 +97,16 @@ export class SessionTickets {
     for (const queue of this.#queues.values()) {
       while (queue[0] !== undefined && this.#isStale(queue[0])) queue.shift()
       queue[0]?.begin?.()
+      for (const [index, { onPlace }] of queue.entries()) if (index > 0) onPlace?.(placeAt(queue, index))
     }
   }
 
   #isStale({ holder, isAlive }: Ticket): boolean {
     return !isAlive() && (holder === undefined || this.#isRunOver(holder.split('/', 1)[0]!))
   }
+}
+
+function placeAt(queue: readonly Ticket[], position: number): TurnPlace {
+  const active = position === 0 ? undefined : queue[0]?.holder?.split('/', 1)[0]
+  return { position, ...(active !== undefined && { active }) }
 }

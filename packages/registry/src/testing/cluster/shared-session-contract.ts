@@ -71,10 +71,30 @@ export function sharedSessionContract(test: TestTwoStores): void {
     one()
     await second.sessions.load(key, 1)
     t.same(order, [], 'the first place is that of a run that has not asked yet')
-    leave()
+    leave.leave()
     await Promise.all([placed, waiting])
-    leaveEarly()
+    leaveEarly.leave()
     t.same(order, ['early', 'late'])
+  })
+
+  test('both nodes know the places of runs that wait', async (t, { first, second }) => {
+    const [active, next, last] = [await startRun(first), await startRun(second), await startRun(first)]
+    const end = await first.sessions.lock(key, never, active)
+    const place = await second.sessions.place!(key, next)
+    t.same([place.position, place.active], [1, active])
+    const again = await second.sessions.place!(key, next, true)
+    t.equal(again.position, 1, 'a place is kept')
+    await first.sessions.place!(key, last)
+    const refused = await second.sessions.place!(key, await startRun(second), true)
+    t.equal(refused.active, active, 'the turn is not free')
+    for (const { sessions } of [first, second]) {
+      const places = await sessions.places!([active, next, last, 'unknown'])
+      t.same(Object.fromEntries(places), { [next]: { position: 1, active }, [last]: { position: 2, active } })
+    }
+    end()
+    const own = await second.sessions.lock(key, never, next)
+    t.same((await second.sessions.places!([last])).get(last), { position: 1, active: next })
+    own()
   })
 
   test('the turn of a dead node ends, but for a run that continues', async (t, {

@@ -59,13 +59,15 @@ export function createTestCluster(clock = Date.now): { join(): TestNode } {
           },
           sessions: {
             ...shared.sessions,
-            place(key, runId) {
+            place(key, runId, ifFree) {
               const { node } = lease
-              return tickets.place(sessionKeyText(key), runId, () => members.isAlive(lease, node))
+              return tickets.place(sessionKeyText(key), runId, () => members.isAlive(lease, node), ifFree)
             },
-            lock(key, signal, holder) {
+            places: (runIds) => tickets.places(runIds),
+            lock(key, signal, holder, onPlace) {
               const { node } = lease
-              return tickets.lock(sessionKeyText(key), signal, holder, () => members.isAlive(lease, node))
+              const isAlive = () => members.isAlive(lease, node)
+              return tickets.lock(sessionKeyText(key), signal, holder, isAlive, onPlace)
             }
           }
         },

@@ -29,14 +29,13 @@ t.test('runs of a session take their turns in the order of acceptance, on any no
   const [one, two] = [0, 1].map(() => buildEngine(t, { stores: shared.join().stores })) as [Engine, Engine]
   const order: string[] = []
   const gate = Promise.withResolvers<void>()
-  const asks = Promise.withResolvers<void>()
   const talker = createTalker(order, async (input) => {
     if (input === 'first') await gate.promise
-    else asks.resolve()
   })
   const first = await one.start(talker, 'first', { sessionId: 's' })
   const second = await two.start(talker, 'second', { sessionId: 's' })
-  await asks.promise
+  t.ok(second.queued)
+  t.equal((await two.find(second.runId))?.status, 'submitted')
   t.same(order, [], 'the first one has not asked yet')
   gate.resolve()
   await Promise.all([first.result(), second.result()])

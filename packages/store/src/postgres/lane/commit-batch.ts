@@ -1,7 +1,8 @@
 import type { Client } from 'pg'
 import { bigintArray, intArray, textArray } from './binary-arrays.ts'
-import type { Append, ChangedRows, Creation, Forget, RunWrite, Save } from '../../runs/run-write.ts'
+import type { Append, ChangedRows, Creation, Entering, Forget, RunWrite, Save } from '../../runs/run-write.ts'
 import {
+  ENTER_COLUMNS,
   INPUT_COLUMNS,
   RUN_COLUMNS,
   type AppendShape,
@@ -92,12 +93,14 @@ async function findCommitted(
 // In this order, the writes of one run have the same effect as one after the other.
 function toStatements(batch: readonly RunWrite[], host: BatchHost): Sent[] {
   const creations: Creation[] = []
+  const entering: Entering[] = []
   const appends: Append[] = []
   const changing: Changing[] = []
   const saves: Save[] = []
   const forgets: Forget[] = []
   for (const write of batch) {
     if (write.kind === 'create') creations.push(write)
+    else if (write.kind === 'enter') entering.push(write)
     else if (write.kind === 'save') saves.push(write)
     else if (write.kind === 'forget') forgets.push(write)
     else if (isChanging(write)) changing.push(write)
@@ -106,6 +109,7 @@ function toStatements(batch: readonly RunWrite[], host: BatchHost): Sent[] {
   const sent: Sent[] = []
   const { statements } = host
   if (creations.length > 0) sent.push(toCreate(creations, host))
+  if (entering.length > 0) sent.push(toEnter(entering, host))
   if (appends.length > 0) {
     const shape = shapeOf(appends, host.isRepeat)
     const parameters = [...keysOf(appends), ...rowsOf(appends, shape)]
@@ -137,6 +141,17 @@ function toCreate(writes: readonly Creation[], { statements }: BatchHost): Sent 
   )
   if (isLimited) parameters.push(bigintArray(writes.map(({ most }) => most ?? null)))
   return { statement: statements.create(isLimited), parameters, writes }
+}
+
+function toEnter(writes: readonly Entering[], { statements }: BatchHost): Sent {
+  const columns = ENTER_COLUMNS.map(([name, type]) =>
+    toArray(
+      type,
+      writes.map(({ row }) => row[name])
+    )
+  )
+  const parameters = [textArray(writes.map(({ runId }) => runId)), ...columns]
+  return { statement: statements.enter, parameters, writes }
 }
 
 function toChange(writes: readonly Changing[], { statements, isRepeat }: BatchHost): Sent {

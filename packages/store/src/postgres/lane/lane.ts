@@ -180,5 +180,6 @@ function isDuplicate(err: unknown): boolean {
 }
 
 function isLast(write: RunWrite): boolean {
-  return write.kind === 'append' ? write.change !== undefined : write.kind !== 'create'
+  if (write.kind === 'append') return write.change !== undefined
+  return write.kind !== 'create' && write.kind !== 'enter'
 }

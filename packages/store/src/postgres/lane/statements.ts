@@ -17,6 +17,8 @@ export interface AppendShape {
 export interface Statements {
   /** Returns the ordinals of the runs that it inserted. `limited` if some owners may have a limited number. */
   create(limited: boolean): Statement
+  /** Returns the ordinals of the runs that exist. */
+  readonly enter: Statement
   /** Returns the ordinals of the appends that are not fenced. */
   append(shape: AppendShape): Statement
   /** Also changes the records. Returns the ordinals of the appends that are not fenced. */
@@ -49,6 +51,17 @@ export const RUN_COLUMNS = [
   ['error', 'text'],
   ['ended_at', 'bigint'],
   ['node_id', 'text']
+] as const
+
+/** The columns of a session that a run enters, in the order of the parameters of `enter`, after the run. */
+export const ENTER_COLUMNS = [
+  ['session_key', 'text'],
+  ['registry', 'text'],
+  ['owner', 'text'],
+  ['kind', 'text'],
+  ['name', 'text'],
+  ['session_id', 'text'],
+  ['updated_at', 'bigint']
 ] as const
 
 /** The columns of a new input, in the order of the parameters of `change`. */
@@ -108,6 +121,7 @@ export function createStatements(table: (name: string) => string): Statements {
   }
   return {
     create: (isLimited) => (isLimited ? limited : unlimited),
+    enter: { name: 'svc enter', text: enterText(table) },
     append: (shape) => build('append', shape),
     change: (shape) => build('change', shape),
     save: {
@@ -134,6 +148,24 @@ export function createStatements(table: (name: string) => string): Statements {
       text: `select ord::int from unnest($1::text[]) with ordinality as t(run_id, ord) join ${run} using (run_id)`
     }
   }
+}
+
+// Sessions are locked in the order of their keys, so that two nodes do not wait for each other. Worded so that only indexes of ids serve it.
+function enterText(table: (name: string) => string): string {
+  const names = ENTER_COLUMNS.map(([name]) => name).join(', ')
+  return `with u as (select * from ${unnest([['run_id', 'text'], ...ENTER_COLUMNS], 1)}
+      where (select 1 from ${table('run')} r where r.run_id = t.run_id limit 1) = 1),
+    n as (select u.*, row_number() over (partition by session_key order by ord) as place from u
+      where (select 1 from ${table('session_run')} e where e.run_id = u.run_id limit 1) is null),
+    l as (select distinct on (session_key) n.* from n order by session_key, place desc),
+    s as (insert into ${table('session')} as s (${names}, created_at, last_ordinal, last_run, listed)
+      select ${names}, updated_at, place, run_id, 1 from l order by session_key
+      on conflict (session_key) do update set last_ordinal = s.last_ordinal + excluded.last_ordinal, updated_at = excluded.updated_at,
+        last_run = excluded.last_run, listed = 1
+      returning session_key, last_ordinal),
+    e as (insert into ${table('session_run')} (session_key, ordinal, run_id)
+      select n.session_key, s.last_ordinal - l.place + n.place, n.run_id from n join s using (session_key) join l using (session_key))
+    select ord::int from u`
 }
 
 // Worded so that only the index of ids serves it: those of unfinished runs would be read as a whole for each run.

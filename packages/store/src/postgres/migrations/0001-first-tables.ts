@@ -58,12 +58,39 @@ function statements(schema: string): string[] {
     index('run_input_run', 'run_input (run_id, expires_at, input_id, kind)'),
     index('run_input_waiting', 'run_input (run_id, expires_at, input_id, kind) where answer is null'),
     table('checkpoint', `run_id ${id} primary key, epoch integer not null, state text not null`),
+    table(
+      'schedule',
+      `schedule_id ${id} primary key, registry ${id} not null, kind ${id} not null, name ${id} not null, owner ${id} not null,
+       created_at bigint not null, updated_at bigint not null, revision integer not null, plan text not null, next_at bigint,
+       ended_at bigint, last_at bigint, last_run_id ${id}, last_error ${id}`
+    ),
+    index('schedule_newest', 'schedule (owner, created_at, schedule_id)'),
+    index('schedule_created', 'schedule (created_at, schedule_id)'),
+    index('schedule_due', 'schedule (registry, kind, name, next_at) where next_at is not null'),
+    index('schedule_overdue', 'schedule (next_at) where next_at is not null'),
+    index('schedule_ended', 'schedule (ended_at) where ended_at is not null'),
     table('node', `node_id ${id} primary key, seen_at timestamptz not null default clock_timestamp()`),
     table('writer', `writer_id ${id} primary key, token text not null, seen_at timestamptz not null`),
     `create unlogged table "${schema}".counter (key ${id} primary key, count bigint not null, length bigint not null, max bigint,
        doubles integer not null, ends_at timestamptz not null) with (fillfactor = 50)`,
-    table('session', `session_key ${id} primary key, last_seq integer not null, updated_at bigint not null`),
+    table(
+      'session',
+      `session_key ${id} primary key, registry ${id} not null, owner ${id} not null, kind ${id} not null, name ${id} not null,
+       session_id ${id} not null, title text, metadata text, created_at bigint not null, updated_at bigint not null,
+       turns integer not null default 0, last_seq integer not null default 0, last_ordinal integer not null default 0, last_run ${id},
+       listed integer not null default 0`
+    ),
     index('session_oldest', 'session (updated_at)'),
+    index('session_of_owner', 'session (owner, session_id)'),
+    index(
+      'session_listed',
+      'session (owner, updated_at, session_key, registry, kind, name) where listed = 1'
+    ),
+    table(
+      'session_run',
+      `session_key ${id} not null, ordinal integer not null, run_id ${id} not null, primary key (session_key, ordinal)`
+    ),
+    `create unique index session_run_id on "${schema}".session_run (run_id)`,
     table(
       'session_message',
       `session_key ${id} not null, seq integer not null, turn_id ${id} not null, message text not null, primary key (session_key, seq)`
@@ -74,6 +101,7 @@ function statements(schema: string): string[] {
       `session_key ${id} not null, ticket bigint not null, holder ${id} not null, node_id ${id} not null,
        primary key (session_key, ticket), unique (session_key, holder)`
     ),
+    index('session_turn_holder', 'session_turn (holder)'),
     table('browser_state', `session_key ${id} primary key, state bytea not null, updated_at bigint not null`),
     index('browser_state_oldest', 'browser_state (updated_at)'),
     table(

@@ -4,7 +4,7 @@ import { Connection, type Connect } from '../connection.ts'
 import { textArray } from '../lane/binary-arrays.ts'
 
 /** What a message is about; its words are ids. */
-export type Topic = 'cancel' | 'follow' | 'input' | 'left' | 'log' | 'turn' | 'watch'
+export type Topic = 'cancel' | 'enter' | 'follow' | 'input' | 'left' | 'log' | 'turn' | 'visit' | 'watch'
 
 type Listener = (ids: readonly string[]) => void
 

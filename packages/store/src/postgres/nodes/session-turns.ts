@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { EndTurn } from '@svc/registry'
-import { isPromise, randomId, unlessAborted } from '@svc/registry/kit'
+import type { EndTurn, PlacedTurn, TurnPlace } from '@svc/registry'
+import { codeOf, isPromise, randomId, unlessAborted } from '@svc/registry/kit'
 import { KeyedLock, type Release } from '@svc/registry/store-kit'
 import { bigintArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query, Transact } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'
 import type { PostgresLease } from './node-lease.ts'
-import { isFirst, TicketBatches, type TakenTicket, type Ticket } from './ticket-batches.ts'
+import { TicketBatches, ticketsBefore, type TakenTicket, type Ticket } from './ticket-batches.ts'
 
 /** What the turns of sessions need. */
 export interface TurnHost {
@@ -20,7 +20,15 @@ export interface TurnHost {
 
 interface Waiter {
   readonly ticket: Ticket
+  readonly onPlace: OnPlace | undefined
   begin(): void
+}
+
+type OnPlace = (place: TurnPlace) => void
+
+interface PlaceRow {
+  before: number
+  first: string | null
 }
 
 const LOOK_EVERY = 1_000
@@ -39,6 +47,7 @@ export class SessionTurns {
   readonly #tickets: TicketBatches
   readonly #text: string
   readonly #kept: string
+  readonly #places: string
   // Calls for the same holder, one after the other.
   readonly #locks = new KeyedLock()
   readonly #users = new Map<string, number>()
@@ -55,8 +64,14 @@ export class SessionTurns {
   constructor(host: TurnHost) {
     this.#host = host
     this.#tickets = new TicketBatches(host.transact, host.table)
-    this.#text = `select ord::int from unnest($1::text[], $2::bigint[]) with ordinality as f(session_key, ticket, ord)
-      where ${isFirst(host.table, 'f.session_key', 'f.ticket')}`
+    this.#text = `select f.ord::int, b.before, b.first
+      from unnest($1::text[], $2::bigint[]) with ordinality as f(session_key, ticket, ord)
+      cross join lateral ${ticketsBefore(host.table, 'f.session_key', 'f.ticket')} b`
+    this.#places = `select t.holder as run_id, b.before, b.first
+      from unnest($1::text[]) as f(run_id)
+      join ${host.table('session_turn')} t on t.holder = f.run_id
+      cross join lateral ${ticketsBefore(host.table, 't.session_key', 't.ticket')} b
+      where b.before > 0`
     this.#kept = `update ${host.table('session_turn')} set node_id = '${NO_NODE}'
       where session_key = $1 and holder = $2 and node_id = $3 and ticket = $4`
     host.channel.on('turn', () => this.#look())
@@ -65,31 +80,48 @@ export class SessionTurns {
   }
 
   /** As `SessionStore.place`. */
-  async place(sessionKey: string, runId: string): Promise<() => void> {
+  async place(sessionKey: string, runId: string, ifFree = false): Promise<PlacedTurn> {
     const id = `${sessionKey}\n${runId}`
-    const taking = this.#take(sessionKey, runId)
+    if (ifFree) {
+      const taken = await this.#tickets.take(sessionKey, runId, await this.#host.lease.joined(), true)
+      if (taken.ticket === undefined) return { ...toPlace(taken), leave: () => {} }
+      this.#placed.set(id, Promise.resolve(taken))
+    }
+    const taking = this.#placed.get(id) ?? this.#take(sessionKey, runId)
     this.#placed.set(id, taking)
     const leave = () => {
       if (this.#placed.get(id) === taking) this.#placed.delete(id)
       else return
       taking.then((ticket) => this.#giveBack(ticket)).catch(() => {})
     }
-    await taking.catch((err: unknown) => {
+    const ticket = await taking.catch((err: unknown) => {
       leave()
       throw err
     })
-    return leave
+    return { ...toPlace(ticket), leave }
+  }
+
+  /** As `SessionStore.places`. */
+  async places(runIds: readonly string[]): Promise<ReadonlyMap<string, TurnPlace>> {
+    const values = [textArray(runIds)]
+    const rows = await this.#host.query<PlaceRow & { run_id: string }>('svc places', this.#places, values)
+    return new Map(rows.map((row) => [row.run_id, toPlace(row)]))
   }
 
   /** As `SessionStore.lock`. */
-  async lock(sessionKey: string, signal: AbortSignal, holder = `-${randomId()}`): Promise<EndTurn> {
+  async lock(
+    sessionKey: string,
+    signal: AbortSignal,
+    holder = `-${randomId()}`,
+    onPlace?: OnPlace
+  ): Promise<EndTurn> {
     signal.throwIfAborted()
     const id = `${sessionKey}\n${holder}`
     this.#use(id, 1)
     let next: Release | undefined
     try {
       next = await this.#locks.lock(id, signal)
-      const ticket = this.#held.get(id) ?? (await this.#takeTurn(sessionKey, holder, signal))
+      const ticket = this.#held.get(id) ?? (await this.#takeTurn(sessionKey, holder, signal, onPlace))
       this.#held.set(id, ticket)
       return this.#createRelease(id, ticket, next)
     } catch (err) {
@@ -125,17 +157,26 @@ export class SessionTurns {
     return users
   }
 
-  async #takeTurn(sessionKey: string, holder: string, signal: AbortSignal): Promise<Ticket> {
+  async #takeTurn(
+    sessionKey: string,
+    holder: string,
+    signal: AbortSignal,
+    onPlace: OnPlace | undefined
+  ): Promise<Ticket> {
     const id = `${sessionKey}\n${holder}`
     const placed = this.#placed.get(id)
     this.#placed.delete(id)
     const ticket = await (placed ?? this.#take(sessionKey, holder))
     try {
-      if (!ticket.hasTurn) await this.#wait(ticket, signal)
+      if (ticket.before > 0) {
+        onPlace?.(toPlace(ticket))
+        await this.#wait(ticket, signal, onPlace)
+      }
       signal.throwIfAborted()
       return ticket
     } catch (err) {
-      await this.#giveBack(ticket)
+      // The process that continues the run keeps its place.
+      await this.#giveBack(ticket, codeOf(err) === 'RUN_ERR_SUSPENDED')
       throw err
     }
   }
@@ -145,9 +186,9 @@ export class SessionTurns {
     return this.#tickets.take(sessionKey, holder, isPromise(joined) ? await joined : joined)
   }
 
-  async #wait(ticket: Ticket, signal: AbortSignal): Promise<void> {
+  async #wait(ticket: Ticket, signal: AbortSignal, onPlace: OnPlace | undefined): Promise<void> {
     const { promise, resolve: begin } = Promise.withResolvers<void>()
-    const waiter = { ticket, begin }
+    const waiter = { ticket, begin, onPlace }
     this.#waiting.add(waiter)
     // Its turn may have come since the ticket was taken.
     this.#look()
@@ -203,11 +244,21 @@ export class SessionTurns {
   async #lookNow(): Promise<void> {
     const waiters = [...this.#waiting]
     const rows = await this.#host
-      .query<{ ord: number }>('svc turns', this.#text, [
+      .query<PlaceRow & { ord: number }>('svc turns', this.#text, [
         textArray(waiters.map(({ ticket }) => ticket.sessionKey)),
         bigintArray(waiters.map(({ ticket }) => ticket.ticket))
       ])
       .catch(() => [])
-    for (const { ord } of rows) waiters[ord - 1]!.begin()
+    for (const row of rows) {
+      const { begin, onPlace } = waiters[row.ord - 1]!
+      if (row.before === 0) begin()
+      else onPlace?.(toPlace(row))
+    }
   }
+}
+
+function toPlace({ before, first }: { before: number; first?: string | null | undefined }): TurnPlace {
+  const active = first?.split('/', 1)[0]
+  // Other holders have no runs.
+  return { position: before, ...(active && !active.startsWith('-') && { active }) }
 }

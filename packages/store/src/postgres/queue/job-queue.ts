@@ -10,7 +10,7 @@ import type { Connections } from '../open-pool.ts'
 import type { PostgresOptions } from '../../options.ts'
 import type { Query } from '../query.ts'
 import { STO_ERR_QUEUE_MISSING } from '../../errors.ts'
-import { JobServer } from './job-server.ts'
+import { JobServer, type Act } from './job-server.ts'
 
 /** What the jobs of queued runs need. */
 export interface JobHost {
@@ -30,6 +30,9 @@ type Worker = Pick<typeof graphile, 'run' | 'runMigrations' | 'Logger'>
 type Take = () => Promise<boolean>
 
 const TASK = 'run'
+// The payload of a job at whose time a schedule is due, and the key of that job.
+const DUE = '{"due":true}'
+const keyOf = (scheduleId: string) => `schedule ${scheduleId}`
 // Connections: one for notifications, one for the jobs.
 const POOL = 2
 // Milliseconds between two looks, in case that a job was lost or none could begin.
@@ -52,6 +55,7 @@ export class JobQueue implements Dispatch {
   readonly #lookText: string
   readonly #tidyText: string
   readonly #servers = new Set<() => Promise<void>>()
+  readonly #dueListeners = new Set<() => Promise<void>>()
   #worker: Promise<Worker> | undefined
   #pool: Pool | undefined
 
@@ -81,6 +85,25 @@ export class JobQueue implements Dispatch {
     await sql`select from ${sql.id(this.#schema, 'add_job')}(${sql.lit(TASK)})`.execute(trx)
   }
 
+  async planned(
+    trx: Parameters<Dispatch['planned']>[0],
+    scheduleId: string,
+    at: number | null
+  ): Promise<void> {
+    const key = keyOf(scheduleId)
+    const call =
+      at === null
+        ? sql`${sql.id(this.#schema, 'remove_job')}(${key})`
+        : sql`${sql.id(this.#schema, 'add_job')}(${sql.lit(TASK)}, payload => ${sql.lit(DUE)}::json,
+            job_key => ${key}, run_at => to_timestamp(${at}::double precision / 1000))`
+    await sql`select from ${call}`.execute(trx)
+  }
+
+  onDue = (listener: () => Promise<void>): (() => void) => {
+    this.#dueListeners.add(listener)
+    return () => this.#dueListeners.delete(listener)
+  }
+
   taken(runId: string): void {
     this.#host.logs.own(runId, false)
     // Others need not wait until this run has ended.
@@ -103,7 +126,7 @@ export class JobQueue implements Dispatch {
     const server = new JobServer({
       run: (count, act) => this.#run(count, act),
       concurrency,
-      act: () => this.#act(take, stopping.signal),
+      act: (payload) => this.#act(take, stopping.signal, payload),
       missed: () => this.#look(),
       logger: this.#host.logger
     })
@@ -148,14 +171,16 @@ export class JobQueue implements Dispatch {
     }
   }
 
-  async #run(concurrency: number, act: () => Promise<void>): Promise<graphile.Runner> {
+  async #run(concurrency: number, act: Act): Promise<graphile.Runner> {
     const worker = (await this.#worker)!
     const settings = this.#settings(worker)
     const options = { noHandleSignals: true, pollInterval: LOOK_EVERY, preset: BATCHES }
     return worker.run({ ...settings, ...options, concurrency }, { [TASK]: act }, [])
   }
 
-  async #act(take: Take, stopping: AbortSignal): Promise<void> {
+  async #act(take: Take, stopping: AbortSignal, payload: unknown): Promise<void> {
+    // What is fired waits in the queue when this resolves.
+    if (isDue(payload)) for (const listener of this.#dueListeners) await listener()
     const hasTaken = await take()
     if (!hasTaken) await pause(IDLE, undefined, { signal: stopping }).catch(() => {})
     if (hasTaken || stopping.aborted) await this.#look()
@@ -169,6 +194,10 @@ export class JobQueue implements Dispatch {
   async #tidy(): Promise<void> {
     await this.#host.query('svc tidy', this.#tidyText, []).catch(() => {})
   }
+}
+
+function isDue(payload: unknown): boolean {
+  return (payload as { due?: unknown } | null)?.due === true
 }
 
 // Adds a job if runs wait and no worker would get one now.

@@ -4,13 +4,16 @@ import { toLoggable, within } from '@svc/registry/kit'
 import type { Runner } from 'graphile-worker'
 import { isAway } from '../faults.ts'
 
+/** Acts on a job, by its payload. */
+export type Act = (payload: unknown) => Promise<void>
+
 /** What serves jobs. */
 export interface JobServerHost {
   /** Begins to get jobs, and calls `act` for as many at once as `concurrency`. @throws why it cannot */
-  readonly run: (concurrency: number, act: () => Promise<void>) => Promise<Runner>
+  readonly run: (concurrency: number, act: Act) => Promise<Runner>
   readonly concurrency: number
   /** Does not reject. */
-  readonly act: () => Promise<void>
+  readonly act: Act
   /** Called when a job was gotten for which there was no time. */
   readonly missed: () => Promise<void>
   readonly logger: Pick<RunLog, 'error'>
@@ -65,7 +68,7 @@ export class JobServer {
 
   // Resolves when the runner is to be replaced.
   async #runOnce(signal: AbortSignal): Promise<void> {
-    const runner = await this.#host.run(this.#host.concurrency, () => this.#act(signal))
+    const runner = await this.#host.run(this.#host.concurrency, (payload) => this.#act(signal, payload))
     const { promise, resolve } = Promise.withResolvers<void>()
     const retire = (event: unknown) => {
       this.#report((event as { error?: unknown }).error)
@@ -79,10 +82,10 @@ export class JobServer {
     this.#retired = Promise.allSettled([runner.stop(), runner.promise])
   }
 
-  async #act(signal: AbortSignal): Promise<void> {
+  async #act(signal: AbortSignal, payload: unknown): Promise<void> {
     while (this.#acts.size >= this.#host.concurrency) await Promise.race(this.#acts)
     if (signal.aborted) return this.#host.missed()
-    const act = this.#host.act()
+    const act = this.#host.act(payload)
     this.#acts.add(act)
     await act
     this.#acts.delete(act)

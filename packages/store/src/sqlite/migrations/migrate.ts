@@ -10,6 +10,8 @@ import { addClaimedPushes } from './0005-claimed-pushes.ts'
 import { addRemoteSessions } from './0006-remote-sessions.ts'
 import { addQueuedRuns } from './0007-queued-runs.ts'
 import { addSealedAnswers } from './0008-sealed-answers.ts'
+import { addSchedules } from './0009-schedules.ts'
+import { addSessionList } from './0010-session-list.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,7 +22,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-claimed-pushes': { up: addClaimedPushes },
   '0006-remote-sessions': { up: addRemoteSessions },
   '0007-queued-runs': { up: addQueuedRuns },
-  '0008-sealed-answers': { up: addSealedAnswers }
+  '0008-sealed-answers': { up: addSealedAnswers },
+  '0009-schedules': { up: addSchedules },
+  '0010-session-list': { up: addSessionList }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -1,0 +1,95 @@
+import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
+import type { TurnPlace } from '../../contract/ports/session-store.ts'
+import type { StoredRun } from '../../contract/ports/run-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import type { PartWriter } from '../log/part-writer.ts'
+import type { TransientParts } from '../log/transient-parts.ts'
+import type { RunTurn } from './run-turn.ts'
+
+/** A run before its turn. */
+export interface WaitingRun {
+  readonly runId: string
+  readonly record: Pick<StoredRun, 'status'>
+  readonly writer: PartWriter
+  readonly turn: RunTurn | undefined
+  /** True if it was accepted while the session was busy. */
+  readonly queued: boolean
+  readonly resumed: boolean
+  readonly lateSignal: { readonly signal: AbortSignal }
+}
+
+/** The parts of the engine that waiting runs need. */
+export interface WaitingHost {
+  readonly stores: Stores
+  readonly transients: TransientParts
+}
+
+// Milliseconds between two looks at what the run that has the turn waits for.
+const LOOK_EVERY = 1_000
+const NEVER = new AbortController().signal
+
+/** Waits for the turn of a run, with a notice of its place for its readers; then the run is working. @throws why the run has ended */
+export function takeTurn(run: WaitingRun, host: WaitingHost): Awaitable<void> {
+  const { turn } = run
+  if (turn === undefined) return
+  if (!run.queued && !run.resumed) return turn.take(NEVER, () => {})
+  const notice = new QueueNotice(run, host)
+  const taking = turn.take(run.lateSignal.signal, (place) => notice.show(place))
+  const work = () => {
+    if (run.queued || run.record.status === 'submitted') run.writer.work()
+  }
+  return isPromise(taking) ? taking.finally(() => notice.end()).then(work) : work()
+}
+
+/** The transient part that shows a queued run's place in the line of its session. */
+class QueueNotice {
+  readonly #run: WaitingRun
+  readonly #host: WaitingHost
+  #place: TurnPlace | undefined
+  #inputId: string | undefined
+  #timer: NodeJS.Timeout | undefined
+  #hasEnded = false
+
+  constructor(run: WaitingRun, host: WaitingHost) {
+    this.#run = run
+    this.#host = host
+  }
+
+  show(place: TurnPlace): void {
+    if (this.#hasEnded) return
+    const isNew = place.position !== this.#place?.position
+    if (place.active !== this.#place?.active) this.#inputId = undefined
+    this.#place = place
+    if (isNew) this.#publish()
+    this.#timer ??= setInterval(() => void this.#look(), LOOK_EVERY).unref()
+    void this.#look()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    clearInterval(this.#timer)
+    this.#host.transients.notify(this.#run.runId, undefined)
+  }
+
+  // The run that has the turn may wait for an input, without which this one cannot begin.
+  async #look(): Promise<void> {
+    const active = this.#place?.active
+    if (active === undefined) return
+    try {
+      const { waiting } = (await this.#host.stores.runs.find(active)) ?? {}
+      const inputId = [...(waiting?.approvals.first ?? []), ...(waiting?.inputs.first ?? [])][0]?.inputId
+      if (this.#hasEnded || active !== this.#place?.active || inputId === this.#inputId) return
+      this.#inputId = inputId
+      this.#publish()
+    } catch {
+      // The next look may succeed.
+    }
+  }
+
+  #publish(): void {
+    const { position } = this.#place!
+    const value = { position, ...(this.#inputId !== undefined && { inputId: this.#inputId }) }
+    const notice = this.#run.writer.notice({ type: 'data', name: 'queue', value, transient: true })
+    this.#host.transients.notify(this.#run.runId, notice)
+  }
+}

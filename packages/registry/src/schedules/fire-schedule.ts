@@ -1,0 +1,88 @@
+import { resolveAuthorize } from '../access/policy.ts'
+import { codeOf, isTellable } from '../contract/create-error.ts'
+import type { Authorize } from '../contract/principal.ts'
+import type { QueuedStart } from '../contract/ports/run-queue.ts'
+import type { ScheduleState, ScheduleStore, StoredSchedule } from '../contract/ports/schedule-store.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { RUN_ERR_FAILED } from '../errors.ts'
+import type { StartOptions } from '../runs/start-options.ts'
+import { RUN_ERR_SCHEDULE_NO_RUNNABLE, RUN_ERR_SCHEDULE_REFUSED } from './schedule-errors.ts'
+import type { ScheduleHost } from './schedule-host.ts'
+import { lastInstant, nextInstant } from './schedule-plan.ts'
+
+/** Milliseconds after which an instant counts as missed, and after which a policy that fails is asked no more. */
+const MISSED_AFTER = 60_000
+
+/**
+ * Fires a schedule that is due: queues its run, or lets the instant pass, and sets the next one. Does nothing if another process was
+ * faster.
+ * @throws what the store throws; what the app's policy throws, if it may be asked again for this instant
+ */
+export async function fireSchedule(
+  host: ScheduleHost,
+  schedules: ScheduleStore,
+  schedule: StoredSchedule,
+  now: number
+): Promise<void> {
+  const { plan, lastAt, lastRunId, lastError } = schedule
+  const nextAt = nextInstant(plan, now)
+  const state: ScheduleState = { nextAt, endedAt: nextAt === null ? now : null, lastAt, lastRunId, lastError }
+  const isLate = now - schedule.nextAt! > MISSED_AFTER
+  if (isLate && plan.catchUp === 'none') return void (await schedules.fire(schedule, state))
+  const runnable = host.interrupted.find(schedule)
+  // It was removed a moment ago: the schedule stays due until it is back.
+  if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
+  let start: QueuedStart
+  try {
+    start = await prepareRun(host, runnable, schedule)
+  } catch (err) {
+    if (!isRefusal(err) && !isLate) throw err
+    const code = codeOf(err) ?? new RUN_ERR_FAILED().code
+    return void (await schedules.fire(schedule, { ...state, lastError: code }))
+  }
+  const { runId } = start.run
+  const fired = { ...state, lastAt: lastInstant(schedule, now), lastRunId: runId, lastError: null }
+  await schedules.fire(schedule, fired, start)
+}
+
+/**
+ * The options that a run of a schedule starts with: the policy of the surface that created it. If that surface is gone, a schedule that
+ * the app's policy guarded is guarded by the app's default, and may run nothing without one.
+ */
+export function toStartOptions(
+  { exposures }: Pick<ScheduleHost, 'exposures'>,
+  { registry, plan }: Pick<StoredSchedule, 'registry' | 'plan'>
+): StartOptions {
+  const { principal, surface, guarded, sessionId, metadata } = plan
+  const policy = surface === null ? undefined : exposures.policyOf(surface)
+  const { authorize: fallback = refuse } = exposures.policy
+  const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
+  return {
+    registry,
+    principal,
+    authorize,
+    onDisconnect: 'continue',
+    ...(surface !== null && { surface }),
+    ...(sessionId !== null && { sessionId }),
+    ...(metadata !== null && { metadata })
+  }
+}
+
+const refuse: Authorize = () => ({ allowed: false })
+
+async function prepareRun(
+  host: ScheduleHost,
+  runnable: Runnable,
+  schedule: StoredSchedule
+): Promise<QueuedStart> {
+  const { kind, name, plan } = schedule
+  const options = toStartOptions(host, schedule)
+  const decision = await options.authorize?.(plan.principal, 'run', { kind, name })
+  if (decision?.allowed === false) throw new RUN_ERR_SCHEDULE_REFUSED()
+  return host.queued.prepare(runnable, plan.input, options)
+}
+
+// Other errors, such as those of a policy whose database is away, may pass.
+function isRefusal(err: unknown): boolean {
+  return isTellable(err) && (err.statusCode ?? 500) < 500
+}

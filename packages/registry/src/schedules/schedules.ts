@@ -1,0 +1,253 @@
+import type { RunInput } from '../contract/content-part.ts'
+import { ANONYMOUS, type Principal } from '../contract/principal.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import type { Schedule } from '../contract/schedule.ts'
+import type {
+  SchedulePlan,
+  ScheduleQuery,
+  ScheduleStore,
+  StoredSchedule
+} from '../contract/ports/schedule-store.ts'
+import { ENGINE_DEFAULTS } from '../options.ts'
+import { randomId } from '../random-id.ts'
+import type { StartOptions } from '../runs/start-options.ts'
+import { timeOf } from '../timers.ts'
+import { DueSchedules } from './due-schedules.ts'
+import { toStartOptions } from './fire-schedule.ts'
+import {
+  RUN_ERR_SCHEDULE_CHANGED,
+  RUN_ERR_SCHEDULE_NO_RUNNABLE,
+  RUN_ERR_SCHEDULE_NOT_FOUND,
+  RUN_ERR_SCHEDULE_PAST,
+  RUN_ERR_SCHEDULES_NOT_KEPT
+} from './schedule-errors.ts'
+import type { ScheduleHost } from './schedule-host.ts'
+import { changeTiming, nextInstant, requireChange, toSchedule, type GivenChange } from './schedule-plan.ts'
+
+// A schedule seldom fires while it is changed.
+const ATTEMPTS = 10
+
+/** A new schedule: when it fires, and what its runs start with. One of `cron` and `at` is required; a date stands for its instant. */
+export type NewScheduleOptions = GivenChange & { input: RunInput }
+
+/** Who creates a schedule: the runs belong to the principal, and the policy of the surface is asked each time that it fires. */
+export type ScheduleOptions = Pick<
+  StartOptions,
+  'principal' | 'registry' | 'surface' | 'authorize' | 'apiKey' | 'redact'
+>
+
+/** A schedule, and what decides who reaches it. */
+export interface OwnedSchedule extends Schedule {
+  readonly owner: string
+  /** The id of the runnable's registry. */
+  readonly registry: string
+}
+
+/** One page of schedules; `nextCursor` is null on the last page. */
+export interface OwnedSchedulePage {
+  readonly schedules: readonly OwnedSchedule[]
+  readonly nextCursor: string | null
+}
+
+/** Settings of an engine's schedules. */
+interface Settings {
+  readonly maxPerOwner?: number | undefined
+  /** Milliseconds that a schedule waits for its runnable before this counts as an error. */
+  readonly patience: number
+}
+
+/** Runs at given times: `fastify.schedules`. A run of a schedule is a queued run, which any process with its runnable begins. */
+export class Schedules {
+  readonly #host: ScheduleHost
+  readonly #store: ScheduleStore | undefined
+  readonly #maxPerOwner: number
+  readonly #due: DueSchedules | undefined
+
+  constructor(host: ScheduleHost, { maxPerOwner, patience }: Settings) {
+    this.#host = host
+    const { queue, schedules } = host.stores
+    this.#store = queue && schedules
+    this.#maxPerOwner = maxPerOwner ?? ENGINE_DEFAULTS.maxSchedulesPerOwner
+    this.#due = this.#store && new DueSchedules(host, this.#store, patience)
+  }
+
+  /**
+   * Creates a schedule of a runnable, whose runs any process must be able to resume. The input is checked as that of a run.
+   * @throws RUN_ERR_BAD_SCHEDULE, RUN_ERR_SCHEDULE_CRON, RUN_ERR_SCHEDULE_NEVER, RUN_ERR_SCHEDULE_TOO_OFTEN, RUN_ERR_SCHEDULE_TIME_ZONE,
+   * RUN_ERR_SCHEDULE_PAST, RUN_ERR_SCHEDULE_BINARY, RUN_ERR_BAD_INPUT, RUN_ERR_NOT_QUEUEABLE, RUN_ERR_TOO_MANY_SCHEDULES,
+   * RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE
+   */
+  async create(
+    runnable: Runnable,
+    given: NewScheduleOptions,
+    options: ScheduleOptions = {}
+  ): Promise<OwnedSchedule> {
+    const { exposures, interrupted, stores } = this.#host
+    const store = this.#require()
+    const change = requireChange(given)
+    const now = timeOf(stores)
+    const { principal = ANONYMOUS, surface, authorize } = options
+    const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+    const plan: SchedulePlan = {
+      ...changeTiming(undefined, change, now),
+      input: change.input,
+      sessionId: change.sessionId ?? null,
+      metadata: metadataOf(change.metadata),
+      catchUp: change.catchUp ?? 'last',
+      enabled: change.enabled ?? true,
+      principal,
+      surface: surface ?? null,
+      guarded: policy?.isOwn ?? authorize !== undefined
+    }
+    const { kind, name } = runnable
+    const registry = options.registry ?? exposures.registryOf(runnable)
+    const schedule: StoredSchedule = {
+      scheduleId: randomId(),
+      registry,
+      kind,
+      name,
+      owner: principal.sub,
+      createdAt: now,
+      updatedAt: now,
+      revision: 1,
+      plan,
+      nextAt: plan.enabled ? nextInstant(plan, now) : null,
+      endedAt: null,
+      lastAt: null,
+      lastRunId: null,
+      lastError: null
+    }
+    this.#requireStart(runnable, schedule, options)
+    await store.create(schedule, this.#maxPerOwner)
+    if (interrupted.find(schedule) === undefined) interrupted.know(runnable, registry)
+    this.#look()
+    return toOwned(schedule)
+  }
+
+  /** Undefined if there is none. @throws RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE */
+  async get(scheduleId: string): Promise<OwnedSchedule | undefined> {
+    const stored = await this.#require().get(scheduleId)
+    return stored && toOwned(stored)
+  }
+
+  /** Newest first. @throws REG_ERR_BAD_CURSOR, RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE */
+  async list(query: ScheduleQuery): Promise<OwnedSchedulePage> {
+    const { schedules, nextCursor } = await this.#require().list(query)
+    return { schedules: schedules.map(toOwned), nextCursor }
+  }
+
+  /**
+   * Changes a schedule. A new `cron` or `at`, or enabling it again, begins with the first instant from now on.
+   * @param principal the caller; if it is the owner, later runs have its scopes
+   * @throws RUN_ERR_SCHEDULE_NOT_FOUND, RUN_ERR_SCHEDULE_NO_RUNNABLE if the input is changed and the runnable is not known here,
+   * RUN_ERR_SCHEDULE_CHANGED, and the errors of `create`
+   */
+  async update(
+    scheduleId: string,
+    given: GivenChange,
+    { principal }: Pick<ScheduleOptions, 'principal'> = {}
+  ): Promise<OwnedSchedule> {
+    const store = this.#require()
+    const change = requireChange(given)
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const earlier = await store.get(scheduleId)
+      if (earlier === undefined) throw new RUN_ERR_SCHEDULE_NOT_FOUND(scheduleId)
+      const schedule = changed(earlier, change, principal, timeOf(this.#host.stores))
+      if ('input' in change || 'metadata' in change) {
+        const runnable = this.#host.interrupted.find(schedule)
+        if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
+        this.#requireStart(runnable, schedule)
+      }
+      if (!(await store.change(schedule, this.#maxPerOwner))) continue
+      this.#look()
+      return toOwned(schedule)
+    }
+    throw new RUN_ERR_SCHEDULE_CHANGED()
+  }
+
+  /** False if there is none. Runs that it has queued stay. @throws RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE */
+  async remove(scheduleId: string): Promise<boolean> {
+    return this.#require().remove(scheduleId)
+  }
+
+  /** Fires what is due from now on; the engine calls it at its start. */
+  begin(): void {
+    this.#due?.begin()
+  }
+
+  /** A runnable is known; the engine calls it. */
+  known(): void {
+    void this.#due?.look()
+  }
+
+  /** Resolves when none is being fired; the engine calls it when it closes. */
+  async idle(): Promise<void> {
+    await this.#due?.idle()
+  }
+
+  #look(): void {
+    this.#due!.begin()
+    void this.#due!.look()
+  }
+
+  #require(): ScheduleStore {
+    if (this.#store === undefined) throw new RUN_ERR_SCHEDULES_NOT_KEPT()
+    return this.#store
+  }
+
+  // As if it fired now.
+  #requireStart(
+    runnable: Runnable,
+    schedule: StoredSchedule,
+    { apiKey, redact }: ScheduleOptions = {}
+  ): void {
+    const options = { ...toStartOptions(this.#host, schedule), apiKey, redact }
+    this.#host.queued.prepare(runnable, schedule.plan.input, options)
+  }
+}
+
+function changed(
+  earlier: StoredSchedule,
+  change: ReturnType<typeof requireChange>,
+  principal: Principal | undefined,
+  now: number
+): StoredSchedule {
+  const { plan, owner } = earlier
+  const timing = changeTiming(plan, change, now)
+  const { input = plan.input, sessionId = plan.sessionId, catchUp = plan.catchUp } = change
+  const { metadata, enabled = plan.enabled } = change
+  const next: SchedulePlan = {
+    ...plan,
+    cron: timing.cron,
+    timeZone: timing.timeZone,
+    at: timing.at,
+    input,
+    sessionId,
+    metadata: metadata === undefined ? plan.metadata : metadataOf(metadata),
+    catchUp,
+    enabled,
+    ...(principal?.sub === owner && { principal })
+  }
+  const isTimed = timing !== plan || (enabled && !plan.enabled)
+  const nextAt = isTimed ? nextInstant(next, now) : earlier.nextAt
+  if (isTimed && enabled && nextAt === null && next.at !== null)
+    throw new RUN_ERR_SCHEDULE_PAST(new Date(next.at).toISOString())
+  return {
+    ...earlier,
+    plan: next,
+    revision: earlier.revision + 1,
+    updatedAt: now,
+    nextAt: enabled ? nextAt : null,
+    endedAt: isTimed || !enabled ? null : earlier.endedAt,
+    lastError: null
+  }
+}
+
+function metadataOf(metadata: SchedulePlan['metadata'] | undefined): SchedulePlan['metadata'] {
+  return Object.keys(metadata ?? {}).length === 0 ? null : metadata!
+}
+
+function toOwned(stored: StoredSchedule): OwnedSchedule {
+  const { owner, registry } = stored
+  return { ...toSchedule(stored), owner, registry }
+}

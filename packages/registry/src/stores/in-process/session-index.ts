@@ -1,0 +1,121 @@
+import { createScopeFilter } from '../../contract/ports/run-scope.ts'
+import type {
+  SessionIndex,
+  SessionPage,
+  SessionQuery,
+  StoredSession
+} from '../../contract/ports/session-index.ts'
+import { RUN_ERR_FENCED } from '../../errors.ts'
+import { sessionKeyText, type SessionKey } from '../../contract/ports/session-store.ts'
+import {
+  formatMessageCursor,
+  formatSessionCursor,
+  parseMessageCursor,
+  parseSessionCursor,
+  type SessionPosition
+} from '../session-cursor.ts'
+import { titleOf } from '../session-title.ts'
+import type { RunTable } from './run-table.ts'
+import type { SessionEntry } from './session-entry.ts'
+import type { SessionTable } from './session-table.ts'
+
+/** The list of sessions in process memory. */
+export function createInProcessSessionIndex(
+  runs: Pick<RunTable, 'find' | 'findLive'>,
+  sessions: SessionTable
+): SessionIndex {
+  const findListed = (key: SessionKey) => {
+    const session = sessions.get(sessionKeyText(key))
+    return session?.isListed === true ? session : undefined
+  }
+  const show = (session: SessionEntry) => toStored(session, runs)
+  return {
+    enter(key, runId) {
+      if (runs.find(runId) === undefined) throw new RUN_ERR_FENCED(runId)
+      const session = sessions.ensure(key)
+      if (!session.enter(runId)) return
+      sessions.changed(session, true)
+      sessions.followers.notify(session.text)
+    },
+    find(key) {
+      const session = findListed(key)
+      return session && show(session)
+    },
+    list: (query) => listSessions(sessions, query, show),
+    update(key, { title, metadata }) {
+      const session = findListed(key)
+      if (session === undefined) return undefined
+      if (title !== undefined) session.title = title
+      if (metadata !== undefined) session.metadata = metadata
+      sessions.changed(session)
+      return show(session)
+    },
+    messages(key, { limit, before }) {
+      const end = before === undefined ? Infinity : parseMessageCursor(before)
+      const session = sessions.get(sessionKeyText(key))
+      const messages = session?.messagesBefore(end, limit) ?? []
+      const [first] = messages
+      const hasMore = first !== undefined && session!.hasBefore(first.seq)
+      return { messages, nextCursor: hasMore ? formatMessageCursor(first.seq) : null }
+    },
+    runs(key, after, limit) {
+      const { first = 0, runIds = [] } = sessions.get(sessionKeyText(key))?.runsAfter(after, limit) ?? {}
+      return runIds.map((runId, at) => ({ ordinal: first + at, runId }))
+    },
+    follow: (key, listener) => sessions.followers.follow(sessionKeyText(key), listener)
+  }
+}
+
+function listSessions(
+  sessions: SessionTable,
+  { owner, scope, kind, name, sessionId, limit, cursor }: SessionQuery,
+  show: (session: SessionEntry) => StoredSession
+): SessionPage {
+  const isInScope = createScopeFilter(scope)
+  const found: SessionEntry[] = []
+  let place = sessions.newestOf(owner)
+  if (cursor !== undefined) place = placeAfter(sessions, place, parseSessionCursor(cursor))
+  for (; place !== undefined && found.length <= limit; place = place.older) {
+    if (kind !== undefined && place.kind !== kind) continue
+    if (name !== undefined && place.name !== name) continue
+    if (sessionId !== undefined && place.sessionId !== sessionId) continue
+    if (isInScope(place)) found.push(place)
+  }
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    sessions: page.map(show),
+    nextCursor: last && found.length > limit ? formatSessionCursor({ at: last.order, key: last.text }) : null
+  }
+}
+
+// Without a search if the last session of the page before has not changed since.
+function placeAfter(
+  sessions: SessionTable,
+  newest: SessionEntry | undefined,
+  { at, key }: SessionPosition
+): SessionEntry | undefined {
+  const last = sessions.get(key)
+  if (last?.isListed === true && last.owner === newest?.owner && last.order === at) return last.older
+  let place = newest
+  while (place !== undefined && place.order >= at) place = place.older
+  return place
+}
+
+function toStored(session: SessionEntry, runs: Pick<RunTable, 'findLive'>): StoredSession {
+  const { registry, owner, kind, name, sessionId } = session
+  const { metadata, createdAt, updatedAt, turns, lastOrdinal, lastRun } = session
+  // Most titles are never asked for.
+  if (session.title === undefined && session.first !== undefined) session.title = titleOf(session.first)
+  const isActive = lastRun !== undefined && runs.findLive(lastRun) !== undefined
+  return {
+    ...{ registry, owner, kind, name, sessionId },
+    title: session.title ?? null,
+    metadata,
+    createdAt,
+    updatedAt,
+    turns,
+    lastOrdinal,
+    activeRun: isActive ? lastRun : null
+  }
+}

@@ -1,0 +1,66 @@
+import { sessionKeyText, type SessionKey } from '../../contract/ports/session-store.ts'
+import { SessionFollowers } from '../session-followers.ts'
+import { RecentMap } from './recent-map.ts'
+import { SessionEntry } from './session-entry.ts'
+
+// Keeps at least this many recently used sessions, and at most twice as many.
+const MAX_SESSIONS = 10_000
+
+/** The sessions that the in-process `SessionStore` and `SessionIndex` share. */
+export class SessionTable {
+  readonly followers = new SessionFollowers()
+  readonly #sessions = new RecentMap<SessionEntry>(MAX_SESSIONS, (session) => this.#unlist(session))
+  // The last changed listed session of each owner, from which the others follow.
+  readonly #newest = new Map<string, SessionEntry>()
+  #changes = 0
+
+  /** The session, which counts as used. */
+  get(text: string): SessionEntry | undefined {
+    return this.#sessions.get(text)
+  }
+
+  /** The session, which begins if it is new. */
+  ensure(key: SessionKey): SessionEntry {
+    const text = sessionKeyText(key)
+    let session = this.#sessions.get(text)
+    if (session === undefined) this.#sessions.set(text, (session = new SessionEntry(key, text)))
+    return session
+  }
+
+  /** The newest of an owner's listed sessions; `older` leads to the others. */
+  newestOf(owner: string): SessionEntry | undefined {
+    return this.#newest.get(owner)
+  }
+
+  /** The session has changed. @param isListed true if it is to be in the list of its owner from now on */
+  changed(session: SessionEntry, isListed = false): void {
+    session.updatedAt = Date.now()
+    session.order = ++this.#changes
+    if (!session.isListed && !isListed) return
+    const newest = this.#newest.get(session.owner)
+    if (newest === session) return
+    if (session.isListed) this.#unlist(session)
+    session.isListed = true
+    session.older = this.#newest.get(session.owner)
+    if (session.older !== undefined) session.older.newer = session
+    this.#newest.set(session.owner, session)
+  }
+
+  remove(text: string): void {
+    const session = this.#sessions.get(text)
+    if (session === undefined) return
+    this.#sessions.delete(text)
+    this.#unlist(session)
+  }
+
+  #unlist(session: SessionEntry): void {
+    if (!session.isListed) return
+    const { older, newer, owner } = session
+    if (older !== undefined) older.newer = newer
+    if (newer !== undefined) newer.older = older
+    else if (older !== undefined) this.#newest.set(owner, older)
+    else this.#newest.delete(owner)
+    session.isListed = false
+    session.older = session.newer = undefined
+  }
+}

@@ -1,0 +1,124 @@
+import type { SessionPage, SessionQuery, StoredSession } from '@svc/registry'
+import { formatSessionCursor, parseSessionCursor } from '@svc/registry/store-kit'
+import { sql, type Kysely, type Selectable } from 'kysely'
+import type { Tables } from '../tables.ts'
+import { isIn } from './in-scope.ts'
+import { parseMetadata } from './run-rows.ts'
+
+const LISTED = [
+  'session_key',
+  'registry',
+  'owner',
+  'kind',
+  'name',
+  'session_id',
+  'title',
+  'metadata',
+  'created_at',
+  'updated_at',
+  'turns',
+  'last_ordinal',
+  'last_run'
+] as const
+// Worded like the condition of a partial index, so that SQLite uses it.
+const IS_LISTED = sql<boolean>`listed = 1`
+
+type ListedRow = Pick<Selectable<Tables['session']>, (typeof LISTED)[number]> & { active: string | null }
+
+/** Selects listed sessions with their active runs. */
+function selectListed(db: Kysely<Tables>) {
+  return db
+    .selectFrom('session')
+    .select(LISTED)
+    .select(({ selectFrom }) =>
+      selectFrom('run')
+        .select('run_id')
+        .whereRef('run.run_id', '=', 'session.last_run')
+        .where('run.ended_at', 'is', null)
+        .as('active')
+    )
+    .where(IS_LISTED)
+}
+
+/** A listed session. */
+export async function findSession(
+  db: Kysely<Tables>,
+  sessionKey: string
+): Promise<StoredSession | undefined> {
+  const row = await selectListed(db).where('session_key', '=', sessionKey).executeTakeFirst()
+  return row && toStored(row)
+}
+
+/** A page of sessions, last changed first. @throws REG_ERR_BAD_CURSOR */
+export async function listSessions(
+  db: Kysely<Tables>,
+  { owner, scope, kind, name, sessionId, limit, cursor }: SessionQuery
+): Promise<SessionPage> {
+  const isInScope = isIn(scope, 'session')
+  let query = selectListed(db).where((row) => isInScope(row as never))
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  if (name !== undefined) query = query.where('name', '=', name)
+  if (sessionId === undefined) query = query.where('owner', '=', owner)
+  else {
+    // Few have one id. With the owner as a condition of its own, the index of the list would be read to its end.
+    const named = db.selectFrom('session').select('session_key').where('owner', '=', owner)
+    query = query.where('session_key', 'in', named.where('session_id', '=', sessionId))
+  }
+  if (cursor !== undefined) {
+    const { at, key } = parseSessionCursor(cursor)
+    query = query.where((row) => row(row.refTuple('updated_at', 'session_key'), '<', row.tuple(at, key)))
+  }
+  const rows = await query
+    .orderBy('updated_at', 'desc')
+    .orderBy('session_key', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    sessions: page.map(toStored),
+    nextCursor:
+      last && rows.length > limit ? formatSessionCursor({ at: last.updated_at, key: last.session_key }) : null
+  }
+}
+
+function toStored(row: ListedRow): StoredSession {
+  return {
+    registry: row.registry,
+    owner: row.owner,
+    kind: row.kind,
+    name: row.name,
+    sessionId: row.session_id,
+    title: row.title,
+    metadata: parseMetadata(row.metadata),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    turns: row.turns,
+    lastOrdinal: row.last_ordinal,
+    activeRun: row.active
+  }
+}
+
+/** The columns of a new session. */
+export function toSessionRow(
+  sessionKey: string,
+  {
+    registry,
+    owner,
+    kind,
+    name,
+    sessionId
+  }: Pick<StoredSession, 'registry' | 'owner' | 'kind' | 'name' | 'sessionId'>,
+  now: number
+) {
+  return {
+    session_key: sessionKey,
+    registry,
+    owner,
+    kind,
+    name,
+    session_id: sessionId,
+    created_at: now,
+    updated_at: now
+  }
+}

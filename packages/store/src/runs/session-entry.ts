@@ -1,0 +1,23 @@
+import { RUN_ERR_FENCED, type SessionIndex } from '@svc/registry'
+import { sessionKeyText, type SessionFollowers } from '@svc/registry/store-kit'
+import { toSessionRow } from '../rows/session-rows.ts'
+import type { RunWriter } from './run-write.ts'
+
+/** The part of the list of sessions that runs change. */
+export type SessionEntry = Pick<SessionIndex, 'enter' | 'follow'>
+
+/** Lets runs enter sessions, by the writer of all that they write: after their creation, and before their parts. */
+export function createSessionEntry(
+  writer: RunWriter,
+  followers: Pick<SessionFollowers, 'follow' | 'notify'>
+): SessionEntry {
+  return {
+    async enter(key, runId) {
+      const sessionKey = sessionKeyText(key)
+      const { created_at: _, ...row } = toSessionRow(sessionKey, key, Date.now())
+      if (!(await writer.write({ kind: 'enter', runId, row }))) throw new RUN_ERR_FENCED(runId)
+      followers.notify(sessionKey)
+    },
+    follow: (key, listener) => followers.follow(sessionKeyText(key), listener)
+  }
+}

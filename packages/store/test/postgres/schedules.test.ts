@@ -1,0 +1,89 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { createRunEngine, defineRunnable, type RunEngine } from '@svc/registry'
+import { startPostgres } from '@tools/postgres'
+import t, { type Test } from 'tap'
+import { createNodes, type Nodes } from '../helpers/nodes.ts'
+
+const server = await startPostgres().catch((err: Error) => err)
+const NODES = 4
+const INSTANTS = 5
+
+t.setTimeout(120_000)
+
+/** Engines on one schema, each with the runnable `ticker`; `begun` counts its runs. */
+async function startEngines(t: Test, { open }: Nodes, count: number) {
+  const begun = new Map<string, number>()
+  const engines: RunEngine[] = []
+  for (let index = 0; index < count; index++) {
+    const ticker = defineRunnable({
+      kind: 'agent',
+      name: 'ticker',
+      resumable: true,
+      run(_, { runId }) {
+        begun.set(runId, (begun.get(runId) ?? 0) + 1)
+        return 'done'
+      }
+    })
+    const engine = createRunEngine({ stores: await open(), drainTimeout: 0 })
+    t.teardown(() => engine.close())
+    await engine.resume(ticker)
+    await engine.recover()
+    engines.push(engine)
+    if (index === 0) await engine.schedules.create(ticker, { cron: '0 0 1 1 *', input: 'tick' })
+  }
+  return { engines, begun }
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await pause(20)
+}
+
+t.test('schedules on Postgres', { skip: server instanceof Error && server.message }, async (t) => {
+  if (server instanceof Error) return
+  t.teardown(() => server.stop())
+
+  await t.test('nodes on one database fire each instant once, and its run begins once', async (t) => {
+    const nodes = await createNodes(t, server.url)
+    const { admin, schema } = nodes
+    const { engines, begun } = await startEngines(t, nodes, NODES)
+    const countRuns = async () =>
+      Number((await admin.query(`select count(*) from ${schema}.run`)).rows[0].count)
+    for (let instant = 1; instant <= INSTANTS; instant++) {
+      const past = `extract(epoch from clock_timestamp()) * 1000 - 1`
+      await admin.query(`update ${schema}.schedule set next_at = (${past})::bigint`)
+      // Every node looks at once.
+      for (const engine of engines) engine.schedules.known()
+      await until(async () => (await countRuns()) >= instant)
+    }
+    await until(() => begun.size === INSTANTS)
+    await Promise.all(engines.map((engine) => engine.schedules.idle()))
+    t.equal(await countRuns(), INSTANTS)
+    t.same([...begun.values()], Array<number>(INSTANTS).fill(1))
+  })
+
+  await t.test(
+    'a job wakes a node at the time of the next instant; without it a look finds it',
+    async (t) => {
+      const nodes = await createNodes(t, server.url)
+      const { admin, schema } = nodes
+      const { engines, begun } = await startEngines(t, nodes, 1)
+      const jobs = `${schema}_worker._private_jobs`
+      const { rows } = await admin.query(
+        `select round(extract(epoch from j.run_at) * 1000)::float8 as planned, s.next_at::float8 as next_at
+         from ${jobs} j join ${schema}.schedule s on j.key = 'schedule ' || s.schedule_id`
+      )
+      t.equal(rows.length, 1)
+      t.equal(rows[0].planned, rows[0].next_at)
+      await admin.query(`update ${schema}.schedule set next_at = 1`)
+      await admin.query(`update ${jobs} set run_at = now()`)
+      await until(() => begun.size === 1)
+      await admin.query(`delete from ${jobs}`)
+      await admin.query(`update ${schema}.schedule set next_at = 1`)
+      await until(() => begun.size === 2)
+      const { schedules } = await engines[0]!.schedules.list({ limit: 1 })
+      await engines[0]!.schedules.remove(schedules[0]!.scheduleId)
+      const left = await admin.query(`select from ${jobs} where key is not null and key <> 'look'`)
+      t.equal(left.rows.length, 0, 'its job goes with a schedule')
+    }
+  )
+})
