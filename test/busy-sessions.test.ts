@@ -19,6 +19,7 @@ async function serveTalker(t: Test) {
     async run(input) {
       const text = typeof input === 'string' ? input : JSON.stringify(input)
       heard.push(text)
+      if (text.includes('endless')) await new Promise(() => {})
       if (text.includes('first')) await gate.promise
       return text
     }
@@ -140,6 +141,26 @@ t.test('each surface refuses a message to a busy session if it asks for that', a
     ({ status }) => status === 'completed'
   )
   t.equal(heard.length, 2)
+})
+
+t.test('over each surface a message cancels the run that has the turn', async (t) => {
+  const { served, heard } = await serveTalker(t)
+  const send = sendersOf(served, await served.connect())
+  const surfaces = ['http', 'socket', 'a2a'] as const
+  let last = await send.http('endless')
+  for (const surface of surfaces)
+    for (const whenBusy of ['interrupt', 'replace']) {
+      const next = await send[surface](`endless ${surface} ${whenBusy}`, whenBusy)
+      t.not(next['runId'], last['runId'])
+      await until(
+        () => recordOf(served, next['runId']),
+        ({ status }) => status === 'working'
+      )
+      t.match(await recordOf(served, last['runId']), { status: 'canceled' })
+      last = next
+    }
+  t.equal(heard.length, 7, 'each executes once')
+  await served.ask('POST', `/api/runs/${String(last['runId'])}/cancel`, {})
 })
 
 t.test('a value that no surface knows is refused', async (t) => {

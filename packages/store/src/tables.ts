@@ -35,6 +35,8 @@ export interface Tables {
     node_id: Generated<string | null>
     /** When it was asked to be canceled, by the database's clock and in its format; null if it was not. */
     cancel_at: unknown
+    /** How it leaves its turn if a later message of its session cancels it, as JSON. */
+    left_turn: Generated<string | null>
   }
   /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }

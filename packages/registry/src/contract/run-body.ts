@@ -19,11 +19,14 @@ export const OnDisconnectSchema = Type.Union([Type.Literal('cancel'), Type.Liter
 export type OnDisconnect = Static<typeof OnDisconnectSchema>
 
 /** What happens to a message while another run has the turn of its session. */
-export const WhenBusySchema = Type.Union([Type.Literal('queue'), Type.Literal('reject')], {
-  title: 'WhenBusy',
-  description:
-    'What happens while another run of the session is under way: `queue` waits for its end, `reject` refuses the message (409)'
-})
+export const WhenBusySchema = Type.Union(
+  [Type.Literal('queue'), Type.Literal('reject'), Type.Literal('interrupt'), Type.Literal('replace')],
+  {
+    title: 'WhenBusy',
+    description:
+      'What happens while another run of the session is under way: `queue` waits for its end, `reject` refuses the message (409), `interrupt` cancels the run and keeps what it said in the session, `replace` cancels it and keeps nothing'
+  }
+)
 export type WhenBusy = Static<typeof WhenBusySchema>
 
 /** A caller's own instructions for one run. */

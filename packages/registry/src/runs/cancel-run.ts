@@ -5,6 +5,7 @@ import { readEntries, type LogHost } from './log/log-reader.ts'
 import type { InterruptedRuns } from './recovery/interrupted-runs.ts'
 import { endLeftRun } from './recovery/left-runs.ts'
 import type { LostRuns } from './recovery/lost-runs.ts'
+import type { LeftTurn } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 
 // Milliseconds in which another node is expected to end the run.
@@ -20,17 +21,39 @@ export interface CancelHost extends LogHost {
   readonly lostRuns: LostRuns
 }
 
-/** Ends a run of this process as canceled; false if it is not one, or has ended. @throws RUN_ERR_STORE */
+/**
+ * Ends a run of this process as canceled; false if it is not one, or has ended.
+ * @param left how it leaves its turn, if a later message of its session has it canceled
+ * @throws RUN_ERR_STORE
+ */
 export async function cancelHere(
   { live, interrupted, lostRuns }: CancelHost,
-  runId: string
+  runId: string,
+  left?: LeftTurn | null
 ): Promise<boolean> {
   await interrupted.moved(runId)
   return (
-    ((await live.get(runId)?.cancel()) ?? false) ||
+    ((await live.get(runId)?.cancel(left)) ?? false) ||
     (await lostRuns.cancel(runId)) ||
     (await interrupted.cancel(runId))
   )
+}
+
+/** Cancels a run of this process as its record says. */
+export async function obeyCancel(host: CancelHost, runId: string): Promise<void> {
+  const record = host.live.has(runId) ? await host.stores.runs.find(runId) : undefined
+  await cancelHere(host, runId, record?.leftTurn)
+}
+
+/** Cancels a run for a later message of its session, without waiting for another process to end it. @throws RUN_ERR_STORE */
+export async function cancelFor(host: CancelHost, runId: string, left: LeftTurn): Promise<void> {
+  const { runs, control, lease } = host.stores
+  // First, so that a crash cannot lose how the run leaves its turn.
+  if (!(await runs.requestCancel(runId, left))) return
+  const record = await runs.find(runId)
+  if ((await cancelHere(host, runId, record?.leftTurn)) || host.live.has(runId)) return
+  if (lease !== undefined && (await endLeftRun(host.stores, runId, 'canceled'))) return
+  await control.publish({ type: 'cancel', runId })
 }
 
 /**

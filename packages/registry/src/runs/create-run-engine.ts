@@ -36,6 +36,7 @@ import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
 import { keepInput, type KeptInput } from './kept-input.ts'
 import { placeRun } from './place-run.ts'
+import { makeWay } from './turns/make-way.ts'
 import { takeFree } from './turns/take-free.ts'
 import { whenBusyOf } from './turns/when-busy.ts'
 import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
@@ -131,6 +132,8 @@ class Engine implements RunEngine {
       run.created = undefined
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
       live.begun(run)
+      if (whenBusy === 'interrupt' || whenBusy === 'replace')
+        await makeWay(this.#host, run, whenBusy === 'interrupt')
     } catch (err) {
       if (isRefusedStart(err)) {
         this.#discard(run)

@@ -18,7 +18,7 @@ import { guardStores } from '../stores/upkeep/guard-stores.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported, StoreWatch } from '../stores/upkeep/store-watch.ts'
 import { sweepRegularly } from '../stores/upkeep/sweep-stores.ts'
-import { cancelHere, type CancelHost } from './cancel-run.ts'
+import { obeyCancel, type CancelHost } from './cancel-run.ts'
 import { InputAnswers, type AnswerHost } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
@@ -222,7 +222,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
 
   #obey(message: ControlMessage): void {
     // Failures are in the service's log already.
-    if (message.type === 'cancel') cancelHere(this, message.runId).catch(() => {})
+    if (message.type === 'cancel') obeyCancel(this, message.runId).catch(() => {})
     else if (message.type === 'input') this.inputs.deliver(message.inputId, message.answer).catch(() => {})
   }
 }

@@ -1,5 +1,6 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { RunFence } from '../contract/ports/node-lease.ts'
+import type { LeftTurn } from '../contract/ports/run-store.ts'
 import type { SessionIndex } from '../contract/ports/session-index.ts'
 import type {
   EndTurn,
@@ -17,14 +18,21 @@ type Write = <T>(write: () => Awaitable<T>) => Awaitable<T>
 /** A run whose stores are fenced. */
 export interface FencedRun {
   readonly stores: Stores
-  readonly record: RunFence
+  readonly record: RunFence & { readonly leftTurn: LeftTurn | null }
   /** Pending while the record of the run is being stored, without which its lease cannot be checked. */
   readonly created: Promise<unknown> | undefined
   /** As in `HostedRun`. */
   readonly suspended: boolean
   /** Its turn, which its runnable takes over. */
   readonly turn: RunTurn | undefined
+  /** True once its turn is being saved. */
+  turnSaved: boolean
+  /** Pending while what it has said is saved as its turn: the turn must not end before. */
+  readonly keeping: Promise<unknown> | undefined
 }
+
+/** The parts of a run that its sessions need. */
+type TurnRun = Pick<FencedRun, 'record' | 'suspended' | 'turn' | 'turnSaved' | 'keeping'>
 
 /**
  * The stores of a run, which refuse what it writes after another process has leased it: turns, memories, files, and what browsers
@@ -65,13 +73,13 @@ class FencedSessions implements SessionStore {
   readonly #sessions: SessionStore
   readonly #fence: RunFence
   readonly #write: Write
-  readonly #run: Pick<FencedRun, 'suspended' | 'turn'>
+  readonly #run: TurnRun
   readonly #index: SessionIndex | undefined
   #hasEntered = false
   // Pending while it enters its session.
   #entering: Promise<void> | undefined
 
-  constructor(stores: Stores, fence: RunFence, write: Write, run: Pick<FencedRun, 'suspended' | 'turn'>) {
+  constructor(stores: Stores, fence: RunFence, write: Write, run: TurnRun) {
     this.#sessions = stores.sessions
     this.#index = stores.sessionIndex
     this.#fence = fence
@@ -80,6 +88,11 @@ class FencedSessions implements SessionStore {
   }
 
   append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void> {
+    if (turnId === this.#fence.runId) {
+      // A later message has decided what stays of this turn.
+      if (this.#run.record.leftTurn !== null) return
+      this.#run.turnSaved = true
+    }
     const append = () => this.#write(() => this.#sessions.append(key, turnId, messages, this.#fence))
     return this.#entering === undefined ? append() : this.#entering.then(append)
   }
@@ -104,7 +117,11 @@ class FencedSessions implements SessionStore {
   ): Awaitable<EndTurn> {
     const keepsTurn = (end: EndTurn) => {
       if (holder === this.#fence.runId && !this.#hasEntered) this.#enter(key)
-      return () => end(this.#run.suspended)
+      return () => {
+        const { keeping } = this.#run
+        if (keeping === undefined) end(this.#run.suspended)
+        else void keeping.then(() => end(this.#run.suspended))
+      }
     }
     const locked = this.#run.turn?.claim(key, holder) ?? this.#sessions.lock(key, signal, holder, onPlace)
     return isPromise(locked) ? locked.then(keepsTurn) : keepsTurn(locked)

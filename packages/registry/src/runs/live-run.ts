@@ -1,14 +1,13 @@
-import { redactStores } from '../access/redact-stores.ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { RunInput } from '../contract/content-part.ts'
 import type { NumberedPart, Part, YieldedPart } from '../contract/part.ts'
 import type { InputOutcome } from '../contract/input.ts'
 import type { RecordedStepOptions } from '../contract/run-context.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
-import type { EventBus } from '../contract/event-bus.ts'
+import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
 import { RunReport } from '../events/run-report.ts'
-import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
+import type { LeftTurn, RunChange } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { acceptPart, type AcceptingRun } from './accept-part.ts'
 import { fenceStores } from './fence-stores.ts'
@@ -18,46 +17,28 @@ import { PartSource } from './part-source.ts'
 import type { RunJournal } from './journal/context-journal.ts'
 import { PartWriter } from './log/part-writer.ts'
 import { readParts } from './log/log-reader.ts'
-import { newRun, toStartPart } from './new-run.ts'
+import { toStartPart } from './new-run.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import type { Ending } from './final-state.ts'
 import { isTaken } from './recovery/left-runs.ts'
 import type { Run } from './run-engine.ts'
-import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
+import type { Earlier, HostedRun, RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
-import type { RunTurn } from './turns/run-turn.ts'
+import { RunState } from './run-state.ts'
+import { leaveTurn } from './turns/leave-turn.ts'
 import { takeTurn } from './turns/take-turn.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './run-logging.ts'
-import { Settlement, LateSignal } from './settlement.ts'
+import { Settlement } from './settlement.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import type { RunLog } from '../contract/run-log.ts'
 import type { StartOptions } from './start-options.ts'
 
+// Milliseconds between two looks whether a run has begun that is to leave its turn.
+const BEGINS_WITHIN = 5
+const CANCELED = { type: 'finish', finishReason: 'canceled' } as const
+
 /** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, AcceptingRun {
-  readonly runId: string
-  readonly sessionId: string
-  readonly createdAt: number
-  readonly replayed = false
-  readonly runnable: Runnable
-  readonly options: StartOptions
-  readonly record: StoredRun
-  readonly stores: Stores
-  readonly events: EventBus
-  readonly log: RunLog
-  readonly recordsInput: boolean
-  readonly resumed: boolean
-  resumable = false
-  suspended = false
-  /** Why its log could not be written, if so. */
-  loss: unknown
-  losses: number
-  readonly lateSignal = new LateSignal()
-  executed: Promise<void> | undefined
-  /** Pending while its record is being stored. */
-  created: Promise<unknown> | undefined
-  turn: RunTurn | undefined
+export class LiveRun extends RunState implements Run, HostedRun, ContextHost, WaitsHost, AcceptingRun {
   readonly writer: PartWriter
   readonly #host: RunHost
   readonly #earlier: Earlier | undefined
@@ -65,22 +46,14 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   #source: PartSource | undefined
   #waits: RunWaits | undefined
   #ended = false
+  // While its turn is being kept nothing else ends it.
+  #isHeld = false
   readonly #settlement = new Settlement()
 
   constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
+    super(host, runnable, options, earlier)
     this.#host = host
-    this.runnable = runnable
-    this.options = options
-    this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
-    ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
-    this.stores = redactStores(host.stores, options.redact, host.seal)
-    this.events = host.events
-    this.log = options.log ?? host.log
-    this.recordsInput = host.record.input
-    // A run from the queue has its first epoch when it begins.
-    this.resumed = earlier !== undefined && this.record.epoch > 1
     this.#earlier = earlier
-    this.losses = earlier?.losses ?? 0
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
       onFault: (err) => this.#storeFailed(err),
@@ -91,14 +64,6 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
 
   get ended(): boolean {
     return this.#ended
-  }
-
-  get queued(): boolean {
-    return (this.turn?.placed.position ?? 0) > 0
-  }
-
-  get mayResume(): boolean {
-    return this.resumable && this.losses < MAX_LOSSES
   }
 
   /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
@@ -124,8 +89,12 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     return readParts(this.#host, this.runId, after, signal)
   }
 
-  async cancel(): Promise<boolean> {
-    const canceled = this.end({ type: 'finish', finishReason: 'canceled' })
+  /** @param left how it leaves its turn to a later message; a run whose turn is saved ends by itself */
+  async cancel(left?: LeftTurn | null): Promise<boolean> {
+    if (left && this.turnSaved) return false
+    if (left) this.record.leftTurn ??= left
+    const isKept = left?.keep === true && !this.#ended
+    const canceled = isKept ? await (this.keeping ??= this.#keepTurn(left)) : this.end(CANCELED)
     await this.writer.idle()
     if (isTaken(this.#host.stores, this.loss)) return false
     if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
@@ -166,7 +135,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   }
 
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
-    if (this.#ended) return Promise.reject(this.lateSignal.why)
+    if (this.#ended || this.#isHeld) return Promise.reject(this.lateSignal.why)
     return this.waits.ask(asked, asker)
   }
 
@@ -210,7 +179,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
   }
 
   requireOpen(): void {
-    if (this.#ended) throw this.lateSignal.why
+    if (this.#ended || this.#isHeld) throw this.lateSignal.why
   }
 
   stepSettled(err?: unknown): void {
@@ -221,7 +190,7 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
 
   /** Ends the run; true for the one call that did. */
   end(how: Ending): boolean {
-    if (this.#ended) return false
+    if (this.#ended || this.#isHeld) return false
     if ('error' in how && this.#isLostTo(how.error)) return true
     this.#ended = true
     const final = this.writer.finish(how)
@@ -282,11 +251,34 @@ export class LiveRun implements Run, HostedRun, ContextHost, WaitsHost, Acceptin
     this.#release()
   }
 
-  #release(): void {
+  // Ends nothing but the work until the session has what was said.
+  async #keepTurn(left: LeftTurn): Promise<boolean> {
+    while (!this.writer.begun && !this.#ended) await pause(BEGINS_WITHIN)
+    if (this.#ended) return false
+    this.#isHeld = true
+    this.lateSignal.reason = new RUN_ERR_CANCELED()
+    this.#stop()
+    this.writer.flush()
+    await this.writer.idle()
+    try {
+      if (!this.#ended) await leaveTurn(this.#host.stores, this.record, left)
+    } catch (err) {
+      this.#storeFailed(err)
+    }
+    this.#isHeld = false
+    return this.end(CANCELED)
+  }
+
+  #stop(): void {
     // First, so that the abort signal does not withdraw pending inputs.
     this.#waits?.abandon(this.lateSignal.why)
     this.lateSignal.abort()
     this.#source?.leave((err) => logLate(this, err))
+    this.#source = undefined
+  }
+
+  #release(): void {
+    this.#stop()
     // The run has ended only when its last part is in the log, or cannot be written.
     this.writer.whenIdle(() => {
       this.turn?.leave(this.suspended)

@@ -32,6 +32,7 @@ export function newRun(
     result: null,
     error: null,
     cancelRequested: false,
+    leftTurn: null,
     inputs: []
   }
 }

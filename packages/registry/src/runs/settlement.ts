@@ -67,7 +67,9 @@ export class LateSignal {
   abort(): void {
     const { reason } = this
     if (reason === undefined) return
-    for (const listener of this.#listeners ?? []) listener(reason)
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener(reason)
     this.#controller?.abort(reason)
   }
 }

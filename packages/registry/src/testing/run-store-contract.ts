@@ -170,6 +170,21 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await runs.requestCancel('missing'), false)
   })
 
+  test('keeps how a run leaves its turn as the first cancel says', async (t, { runs }) => {
+    const [run, other] = [storedRun(), storedRun()]
+    const leftTurn = { owner: 'alice/é', keep: true }
+    for (const each of [run, other]) await runs.create(each)
+    t.equal((await runs.find(run.runId))?.leftTurn, null)
+    await runs.requestCancel(run.runId, leftTurn)
+    await runs.requestCancel(run.runId, { owner: 'alice/é', keep: false })
+    await runs.requestCancel(run.runId)
+    t.same((await runs.find(run.runId))?.leftTurn, leftTurn)
+    t.same((await runs.get(run.runId))?.leftTurn, leftTurn)
+    await runs.requestCancel(other.runId)
+    await runs.requestCancel(other.runId, leftTurn)
+    t.equal((await runs.find(other.runId))?.leftTurn, null)
+  })
+
   test('a refused append does not affect others', async (t, { runs, log }) => {
     const good = storedRun()
     await runs.create(good)

@@ -36,6 +36,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     result: null,
     error: null,
     cancelRequested: false,
+    leftTurn: null,
     inputs: [],
     ...fields
   }

@@ -38,6 +38,7 @@ function probedRun(): StoredRun {
     result: null,
     error: null,
     cancelRequested: false,
+    leftTurn: null,
     inputs: []
   }
 }

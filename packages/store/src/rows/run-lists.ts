@@ -43,7 +43,8 @@ const LISTED = [
   'bytes',
   'preview',
   'queued_at',
-  'cancel_at'
+  'cancel_at',
+  'left_turn'
 ] as const
 
 /** A run without its large values. */

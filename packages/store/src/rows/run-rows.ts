@@ -1,6 +1,7 @@
 import {
   isTerminalStatus,
   RUN_ERR_DAMAGED,
+  type LeftTurn,
   type RunMetadata,
   type RunResult,
   type RunStatus,
@@ -108,7 +109,8 @@ export function toRunHead(
     status: error === undefined ? 'failed' : row.status,
     epoch: row.epoch,
     error: error === undefined ? damaged() : error,
-    cancelRequested: row.cancel_at !== null
+    cancelRequested: row.cancel_at !== null,
+    leftTurn: row.left_turn === null ? null : (parseStored<LeftTurn>(row.left_turn) ?? null)
   }
 }
 

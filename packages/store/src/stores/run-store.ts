@@ -43,11 +43,16 @@ export function createRunStore(
       if (args_bytes! <= MAX_LISTED_ARGS) yield args
       else yield* readLarge(db, run_id, inputId)
     },
-    requestCancel: (runId) =>
+    requestCancel: (runId, leftTurn) =>
       commit.write(async (trx) => {
         const { numUpdatedRows } = await trx
           .updateTable('run')
-          .set({ cancel_at: sql`coalesce(cancel_at, current_timestamp)` })
+          .set({
+            cancel_at: sql`coalesce(cancel_at, current_timestamp)`,
+            ...(leftTurn && {
+              left_turn: sql`case when cancel_at is null then ${JSON.stringify(leftTurn)} else left_turn end`
+            })
+          })
           .where('run_id', '=', runId)
           .where('status', 'not in', TERMINAL)
           .executeTakeFirst()

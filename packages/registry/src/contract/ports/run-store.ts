@@ -23,6 +23,14 @@ export interface StartKey {
   hash: string
 }
 
+/** How a run that is canceled for a later message of its session leaves its turn. */
+export interface LeftTurn {
+  /** The owner of the session. */
+  readonly owner: string
+  /** True if the session keeps what the run has said so far; false if nothing of the run stays in it. */
+  readonly keep: boolean
+}
+
 /** A run as a store keeps it. Times are milliseconds since the epoch. */
 export interface StoredRun extends RunnableKey {
   readonly runId: string
@@ -43,6 +51,8 @@ export interface StoredRun extends RunnableKey {
   error: StoredError | null
   /** True if it is to be canceled by the process that has it, or takes it. */
   cancelRequested: boolean
+  /** Null unless a later message of its session has it canceled. */
+  leftTurn: LeftTurn | null
   inputs: readonly StoredInput[]
 }
 
@@ -191,8 +201,9 @@ export interface RunStore {
   /**
    * Records that a run is to be canceled, so that a process that takes it over ends it; false if it is terminal or unknown. The
    * process that has it is notified by a control message, which may get lost: a store of several processes then repeats it.
+   * @param leftTurn recorded in the same transaction, unless the run was to be canceled before
    */
-  requestCancel(runId: string): Awaitable<boolean>
+  requestCancel(runId: string, leftTurn?: LeftTurn): Awaitable<boolean>
   /** Records the answer to a pending input: true for the first answer, false for every later one. */
   answerInput(runId: string, inputId: string, answer: InputOutcome): Awaitable<boolean>
   /**

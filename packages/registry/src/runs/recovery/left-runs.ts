@@ -8,6 +8,7 @@ import { encodePart, timeAfter } from '../log/encode-part.ts'
 import { timeOfEntry } from '../log/flat-entry.ts'
 import { toPartError, toStoredError } from '../run-error.ts'
 import { RunProgress } from '../run-progress.ts'
+import { isTurnSaved, leaveTurn } from '../turns/leave-turn.ts'
 import { RecalledLog } from './recalled-log.ts'
 
 // Records per page.
@@ -73,12 +74,24 @@ export async function endAsFailed(
 async function endAsCanceled(stores: Stores, runId: string, epoch: number): Promise<void> {
   try {
     const { progress } = await recallProgress(stores, runId, Infinity)
-    const { entry, result, preview } = progress.finish({ type: 'finish', finishReason: 'canceled' })
-    await stores.log.append(runId, epoch, [entry], { status: 'canceled', at: Date.now(), result, preview })
+    const isDone = await leaves(stores, runId, epoch)
+    const finishReason = isDone ? 'stop' : 'canceled'
+    const { entry, result, preview } = progress.finish({ type: 'finish', finishReason })
+    const status = isDone ? 'completed' : 'canceled'
+    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result, preview })
   } catch (err) {
     if (!isDamaged(err)) throw err
     await endAsFailed(stores, runId, epoch, err)
   }
+}
+
+// True if the run that a message cancels had saved its turn before.
+async function leaves(stores: Stores, runId: string, epoch: number): Promise<boolean> {
+  const run = await stores.runs.find(runId)
+  if (!run?.leftTurn) return false
+  if (await isTurnSaved(stores, run, run.leftTurn.owner)) return true
+  await leaveTurn(stores, { ...run, epoch }, run.leftTurn)
+  return false
 }
 
 /** True if an error says that another node has leased the run. */

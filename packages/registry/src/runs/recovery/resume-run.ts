@@ -89,5 +89,5 @@ async function catchUp({ seal }: ResumeHost, run: LiveRun): Promise<void> {
   if (stored === undefined) return
   for (const { inputId, answer } of await openAnswers({ seal, runs }, stored))
     if (answer !== null) await run.inputAnswered(inputId, answer)
-  if (stored.cancelRequested && !isTerminalStatus(stored.status)) await run.cancel()
+  if (stored.cancelRequested && !isTerminalStatus(stored.status)) await run.cancel(stored.leftTurn)
 }

@@ -43,9 +43,10 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       const run = runs.findLive(runId)
       return run && runs.lease(run)
     },
-    requestCancel(runId) {
+    requestCancel(runId, leftTurn) {
       const record = runs.findLive(runId)?.record
       if (record === undefined) return false
+      if (!record.cancelRequested) record.leftTurn = leftTurn ?? null
       return (record.cancelRequested = true)
     },
     answerInput(runId, inputId, answer) {

@@ -21,7 +21,7 @@ function statements(schema: string): string[] {
       `run_id ${id} primary key, registry ${id} not null, kind ${id} not null, name ${id} not null, session_id ${id} not null,
        owner ${id} not null, start_key ${id}, start_hash text, metadata text, created_at bigint not null, updated_at bigint not null,
        status ${id} not null, epoch integer not null, result text, error text, bytes bigint not null, ended_at bigint, preview text,
-       file_bytes bigint not null default 0, node_id ${id}, cancel_at timestamptz, queued_at bigint`
+       file_bytes bigint not null default 0, node_id ${id}, cancel_at timestamptz, queued_at bigint, left_turn text`
     ) + ' with (fillfactor = 80)',
     `create unique index run_start on "${schema}".run (owner, registry, start_key) where start_key is not null`,
     index('run_newest', 'run (owner, created_at, run_id, status, registry, kind, name)'),

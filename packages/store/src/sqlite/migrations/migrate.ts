@@ -12,6 +12,7 @@ import { addQueuedRuns } from './0007-queued-runs.ts'
 import { addSealedAnswers } from './0008-sealed-answers.ts'
 import { addSchedules } from './0009-schedules.ts'
 import { addSessionList } from './0010-session-list.ts'
+import { addLeftTurns } from './0011-left-turns.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -24,7 +25,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007-queued-runs': { up: addQueuedRuns },
   '0008-sealed-answers': { up: addSealedAnswers },
   '0009-schedules': { up: addSchedules },
-  '0010-session-list': { up: addSessionList }
+  '0010-session-list': { up: addSessionList },
+  '0011-left-turns': { up: addLeftTurns }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -1,0 +1,61 @@
+import { redactStores } from '../access/redact-stores.ts'
+import type { EventBus } from '../contract/event-bus.ts'
+import type { StoredRun } from '../contract/ports/run-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { newRun } from './new-run.ts'
+import { MAX_LOSSES, type Earlier, type RunHost } from './run-host.ts'
+import { LateSignal } from './settlement.ts'
+import type { StartOptions } from './start-options.ts'
+import type { RunTurn } from './turns/run-turn.ts'
+
+/** What a run in progress is made of, as the engine sees it. */
+export class RunState {
+  readonly runId: string
+  readonly sessionId: string
+  readonly createdAt: number
+  readonly replayed = false
+  readonly runnable: Runnable
+  readonly options: StartOptions
+  readonly record: StoredRun
+  readonly stores: Stores
+  readonly events: EventBus
+  readonly log: RunLog
+  readonly recordsInput: boolean
+  readonly resumed: boolean
+  resumable = false
+  suspended = false
+  /** Why its log could not be written, if so. */
+  loss: unknown
+  losses: number
+  readonly lateSignal = new LateSignal()
+  executed: Promise<void> | undefined
+  /** Pending while its record is being stored. */
+  created: Promise<unknown> | undefined
+  turn: RunTurn | undefined
+  turnSaved = false
+  keeping: Promise<boolean> | undefined
+
+  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier: Earlier | undefined) {
+    this.runnable = runnable
+    this.options = options
+    this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
+    ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
+    this.stores = redactStores(host.stores, options.redact, host.seal)
+    this.events = host.events
+    this.log = options.log ?? host.log
+    this.recordsInput = host.record.input
+    // A run from the queue has its first epoch when it begins.
+    this.resumed = earlier !== undefined && this.record.epoch > 1
+    this.losses = earlier?.losses ?? 0
+  }
+
+  get queued(): boolean {
+    return (this.turn?.placed.position ?? 0) > 0
+  }
+
+  get mayResume(): boolean {
+    return this.resumable && this.losses < MAX_LOSSES
+  }
+}
