@@ -102,6 +102,7 @@ export * from './errors.ts'
 export { channelName } from './events/emit-event.ts'
 export { createEventBus } from './events/create-event-bus.ts'
 export { createContext, type ContextOptions } from './runs/create-context.ts'
+export { removeSession, type RemovedSession } from './erasure/remove-session.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine } from './runs/run-engine.ts'
 export type { CallerOptions, StartOptions } from './runs/start-options.ts'
@@ -133,8 +134,10 @@ export type * from './contract/ports/session-index.ts'
 export type {
   ContentReference,
   EndTurn,
+  OwnedSessions,
   PlacedTurn,
   SessionKey,
+  SessionKeyQuery,
   SessionMessage,
   SessionStore,
   TurnPlace

@@ -10,6 +10,8 @@ export interface Tables {
     name: string
     session_id: string
     owner: string
+    /** Of a caller without credentials; null if it gave none, and for all others. */
+    user_id: string | null
     start_key: string | null
     start_hash: string | null
     /** JSON of the caller's texts; null if there are none. */
@@ -90,6 +92,8 @@ export interface Tables {
     id: string
     text: string
     metadata: string | null
+    /** That of its metadata; null if it has none. */
+    session_id: string | null
     /** Single-precision numbers. */
     embedding: Uint8Array | null
     created_at: number
@@ -127,10 +131,18 @@ export interface Tables {
   /** The living nodes, on Postgres only. */
   node: { node_id: string }
   /** AES-256-GCM of JSON, see `encoding/encrypted.ts`. */
-  browser_state: { session_key: string; state: Uint8Array; updated_at: number }
+  browser_state: {
+    session_key: string
+    owner: string
+    session_id: string
+    state: Uint8Array
+    updated_at: number
+  }
   /** Which conversation of another service belongs to a session. */
   remote_session: {
     session_key: string
+    owner: string
+    session_id: string
     remote: string
     context_id: string
     task_id: string | null

@@ -45,6 +45,7 @@ export { MAX_NAME_LENGTH, requireName, RunnableKindSchema } from '../contract/na
 export { FinishReasonSchema, PART_SCHEMAS, PlaceSchema, ToolErrorSchema } from '../contract/part.ts'
 export { UsageSchema } from '../contract/usage.ts'
 export { isPromise } from '../contract/ports/awaitable.ts'
+export { memorySpaceOf } from '../contract/ports/memory-store.ts'
 export { ConversationSchema } from '../contract/ports/session-store.ts'
 export {
   IdSchema,

@@ -1,7 +1,7 @@
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { RUN_ERR_TERMINAL } from '../errors.ts'
 import type { LiveRuns } from './live-runs.ts'
-import { readEntries, type LogHost } from './log/log-reader.ts'
+import { AFTER_ALL, readEntries, type LogHost } from './log/log-reader.ts'
 import type { InterruptedRuns } from './recovery/interrupted-runs.ts'
 import { endLeftRun } from './recovery/left-runs.ts'
 import type { LostRuns } from './recovery/lost-runs.ts'
@@ -10,8 +10,6 @@ import type { Stores } from '../contract/ports/stores.ts'
 
 // Milliseconds in which another node is expected to end the run.
 const ENDS_WITHIN = 2_000
-/** Beyond the last part of any log. */
-const AFTER_ALL = 2_147_483_647
 
 /** The parts of the engine that canceling runs needs. */
 export interface CancelHost extends LogHost {

@@ -14,6 +14,7 @@ import { QueuedRuns, type QueueHost } from './queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { Schedules } from '../schedules/schedules.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
+import { completeStores } from '../stores/upkeep/complete-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported, StoreWatch } from '../stores/upkeep/store-watch.ts'
@@ -79,7 +80,9 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     const catchUp = () => this.lostRuns.catchUp().then(() => this.inputs.catchUp())
     this.#watch = new StoreWatch(this.log, () => stores?.check?.(), catchUp)
     // In-process stores do not fail.
-    this.stores = stores ? guardStores(stores, this.#watch) : createInProcessStores(options.retention)
+    this.stores = completeStores(
+      stores ? guardStores(stores, this.#watch) : createInProcessStores(options.retention)
+    )
     this.lostRuns = new LostRuns({
       stores: this.stores,
       resumeHere: (run) => this.interrupted.resumeHere(run)

@@ -5,6 +5,7 @@ import type { SessionIndex } from '../contract/ports/session-index.ts'
 import type {
   EndTurn,
   SessionKey,
+  SessionKeyQuery,
   SessionMessage,
   SessionStore,
   TurnPlace
@@ -103,6 +104,14 @@ class FencedSessions implements SessionStore {
 
   remove(key: SessionKey): Awaitable<void> {
     return this.#sessions.remove(key)
+  }
+
+  removeTurns(key: SessionKey, runIds: readonly string[]): Awaitable<void> {
+    return this.#sessions.removeTurns(key, runIds)
+  }
+
+  keys(query: SessionKeyQuery): Awaitable<SessionKey[]> {
+    return this.#sessions.keys(query)
   }
 
   sweep(now: number): Awaitable<number> {

@@ -10,7 +10,7 @@ import type { StartOptions } from './start-options.ts'
 /** Creates the record of a new run. */
 export function newRun(
   runnable: Runnable,
-  { registry, principal = ANONYMOUS, sessionId = randomId(), startKey, metadata }: StartOptions,
+  { registry, principal = ANONYMOUS, userId, sessionId = randomId(), startKey, metadata }: StartOptions,
   exposures: Pick<Exposures, 'registryOf'>
 ): StoredRun {
   const { kind, name } = runnable
@@ -22,6 +22,7 @@ export function newRun(
     name,
     sessionId,
     owner: principal.sub,
+    ...(userId !== undefined && principal.sub === ANONYMOUS.sub && { userId }),
     startKey: startKey ?? null,
     metadata: metadata ?? null,
     createdAt: now,

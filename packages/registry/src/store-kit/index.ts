@@ -1,9 +1,12 @@
 export { createScopeFilter, runnableKeyText } from '../contract/ports/run-scope.ts'
 export { hasMetadata } from '../contract/run-metadata.ts'
-export { sessionKeyText } from '../contract/ports/session-store.ts'
+export { parseSessionKey, sessionKeyText } from '../contract/ports/session-store.ts'
 export { createInProcessControlBus } from '../stores/in-process/control-bus.ts'
 export { createInProcessCounterStore, MAX_COUNTER_WINDOW } from '../stores/in-process/counter-store.ts'
-export { createInProcessRemoteSessionStore } from '../stores/in-process/remote-session-store.ts'
+export {
+  createInProcessBrowserStateStore,
+  createInProcessRemoteSessionStore
+} from '../stores/in-process/session-states.ts'
 export { QueueWorkers } from '../stores/queue-workers.ts'
 export { KeyedLock, type Release } from '../stores/keyed-lock.ts'
 export {

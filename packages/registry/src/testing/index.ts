@@ -1,6 +1,7 @@
 export { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 export { counterStoreContract } from './counter-contract.ts'
 export { createFailingStores, type FailingStores } from './failing-stores.ts'
+export { erasureContract } from './erasure-contract.ts'
 export { fileStoreContract } from './file-store-contract.ts'
 export {
   checkpointStoreContract,

@@ -1,8 +1,9 @@
-import { createInProcessStores, type Stores } from '@svc/registry'
+import { createInProcessStores, createRunEngine, type Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,
   counterStoreContract,
+  erasureContract,
   createTestCluster,
   fileStoreContract,
   memoryRetentionContract,
@@ -49,6 +50,9 @@ t.test('the list of sessions', async (t) =>
 )
 t.test('turns of suspended runs', async (t) => keptTurnContract(t, async () => createInProcessStores()))
 t.test('what runs write', async (t) => runFenceContract(t, async () => createInProcessStores()))
+t.test('what belongs to a session or a person', async (t) =>
+  erasureContract(t, async () => createRunEngine().stores)
+)
 t.test('sessions at other services', async (t) =>
   remoteSessionStoreContract(t, async () => createInProcessStores().remoteSessions!)
 )

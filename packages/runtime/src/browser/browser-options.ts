@@ -31,6 +31,9 @@ export type ActionName = (typeof ACTION_NAMES)[number]
  */
 export type See = 'tree' | 'both' | 'pixels'
 
+/** Keeps what browsers know between the runs of a session. The engine does not remove what a store of an agent's own has. */
+export type KeptStates = Pick<BrowserStateStore, 'load' | 'save' | 'remove'>
+
 /** The options of browser tools, and of a browser agent. Times are milliseconds. */
 export interface BrowserOptions {
   /** Where its pages may connect to: a list of hosts, or `public` for the public internet. */
@@ -45,7 +48,7 @@ export interface BrowserOptions {
    * How long cookies and local storage last: for the run (default), or for the session, in the app's stores if they encrypt it, else in
    * memory, or in a store of your own.
    */
-  state?: 'run' | 'session' | BrowserStateStore
+  state?: 'run' | 'session' | KeptStates
   /** Values that the model can type, as `{{NAME}}`, but never sees. */
   secrets?: Readonly<Record<string, BrowserSecret>>
   files?: {

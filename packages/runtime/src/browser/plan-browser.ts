@@ -1,9 +1,14 @@
-import type { BrowserState, BrowserStateStore, Stores } from '@svc/registry'
-import { setNewest } from '@svc/registry/kit'
-import { sessionKeyText } from '@svc/registry/store-kit'
+import type { BrowserStateStore, Stores } from '@svc/registry'
+import { createInProcessBrowserStateStore } from '@svc/registry/store-kit'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
 import type { Schema } from '../schemas/schema.ts'
-import { ACTION_NAMES, type ActionName, type BrowserOptions, type See } from './browser-options.ts'
+import {
+  ACTION_NAMES,
+  type ActionName,
+  type BrowserOptions,
+  type KeptStates,
+  type See
+} from './browser-options.ts'
 import type { Browser, DeskOptions } from './browser.ts'
 import { chromium } from './chromium/chromium.ts'
 import { createHostPolicy } from './egress/allowed-host.ts'
@@ -19,7 +24,7 @@ export interface BrowserPlan {
   readonly actions: ReadonlySet<ActionName>
   readonly secrets: Secrets
   /** Where the state of the session is kept, by the stores of the run; undefined if it is not. */
-  readonly statesOf: ((stores: Stores) => BrowserStateStore) | undefined
+  readonly statesOf: ((stores: Stores) => KeptStates) | undefined
   readonly extract: Schema | undefined
   readonly uploads: boolean
   readonly downloads: { readonly maxBytes: number; readonly types: readonly string[] } | undefined
@@ -28,14 +33,21 @@ export interface BrowserPlan {
 }
 
 const MAX_DOWNLOAD_BYTES = 10_000_000
-const MAX_SESSIONS = 1_000
 
 // One process of Chromium serves all agents that bring none of their own.
 let shared: Browser | undefined
 const sharedBrowser = () => (shared ??= chromium())
 
-// Sessions have keys, so that one store serves all agents.
+// Of runs outside of an engine. Sessions have keys, so that one store serves all agents.
 const sharedStates = createInProcessStateStore()
+
+/**
+ * Keeps the state of the sessions that were used last, in the memory of the process.
+ * @param maxSessions keeps at least this many, and at most twice as many; default 1,000
+ */
+export function createInProcessStateStore(maxSessions?: number): BrowserStateStore {
+  return createInProcessBrowserStateStore(undefined, maxSessions)
+}
 
 /** Plans runs from checked options. @throws RUN_ERR_BAD_BROWSER */
 export function planBrowser(options: BrowserOptions): BrowserPlan {
@@ -74,14 +86,4 @@ export function planBrowser(options: BrowserOptions): BrowserPlan {
 function statesOf(state: NonNullable<BrowserOptions['state']>): BrowserPlan['statesOf'] {
   if (state === 'run') return undefined
   return state === 'session' ? ({ browserStates = sharedStates }) => browserStates : () => state
-}
-
-/** Keeps the state of the sessions that were used last, in the memory of the process. */
-export function createInProcessStateStore(maxSessions: number = MAX_SESSIONS): BrowserStateStore {
-  const states = new Map<string, BrowserState>()
-  return {
-    load: (key) => states.get(sessionKeyText(key)),
-    save: (key, state) => setNewest(states, sessionKeyText(key), state, maxSessions),
-    remove: (key) => void states.delete(sessionKeyText(key))
-  }
 }

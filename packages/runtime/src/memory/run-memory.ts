@@ -1,5 +1,5 @@
-import { ANONYMOUS, GLOBAL_REGISTRY, type RunContext } from '@svc/registry'
-import { toLoggable, within } from '@svc/registry/kit'
+import { ANONYMOUS, type RunContext } from '@svc/registry'
+import { memorySpaceOf, toLoggable, within } from '@svc/registry/kit'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'
@@ -24,12 +24,11 @@ export class RunMemory {
   readonly #events: RunEvents
   readonly #namespace: string
 
-  constructor(memory: Memory, context: RunContext, events: RunEvents, namespace: string) {
+  constructor(memory: Memory, context: RunContext, events: RunEvents, name: string) {
     this.#memory = memory
     this.#context = context
     this.#events = events
-    // Names contain no slash, so the two forms cannot clash.
-    this.#namespace = context.registry === GLOBAL_REGISTRY ? namespace : `/${context.registry}/${namespace}`
+    this.#namespace = memorySpaceOf({ registry: context.registry, name })
   }
 
   /** Returns the memory's text for the prompt. @throws only the reason of `signal` */

@@ -81,13 +81,13 @@ async function load(context: MemoryContext): Promise<Summary> {
 }
 
 async function save(context: MemoryContext, { text, turns }: Summary): Promise<void> {
-  const { owner, items } = context
+  const { owner, items, runId, sessionId } = context
   await items.put({
     id: ID,
     owner,
     namespace: spaceOf(context),
     text,
-    metadata: { turns },
+    metadata: { runId, sessionId, turns },
     createdAt: Date.now()
   })
 }

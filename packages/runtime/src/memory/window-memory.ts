@@ -38,7 +38,7 @@ export function windowMemory(options: WindowMemoryOptions = {}): Memory {
         owner,
         namespace,
         text: toTurnText(turn),
-        metadata: { sessionId },
+        metadata: { runId, sessionId },
         createdAt: Date.now()
       })
       // Two concurrent writes may leave one turn too many; the next write removes it.

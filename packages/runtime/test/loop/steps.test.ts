@@ -305,6 +305,10 @@ t.test('a session store may be an object of a class', async (t) => {
     }
     append() {}
     remove() {}
+    removeTurns() {}
+    keys() {
+      return []
+    }
     sweep() {
       return 0
     }

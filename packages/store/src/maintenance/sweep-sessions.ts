@@ -47,3 +47,42 @@ async function sweepStates(commit: Commit, before: number): Promise<void> {
   await commit.write((trx) => trx.deleteFrom('browser_state').where('updated_at', '<=', before).execute())
   await commit.write((trx) => trx.deleteFrom('remote_session').where('updated_at', '<=', before).execute())
 }
+
+// Of one statement.
+const MOST_RUNS = 50
+
+/** Removes the turns of members and steps of these runs, and the session if nothing is left that its owner could see. */
+export async function removeTurns(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  runIds: readonly string[]
+): Promise<void> {
+  const turns = new Set<string>()
+  for (let from = 0; from < runIds.length; from += MOST_RUNS) {
+    const removed = await db
+      .deleteFrom('session_message')
+      .where('session_key', '=', sessionKey)
+      .where((turn) =>
+        turn.or(
+          runIds
+            .slice(from, from + MOST_RUNS)
+            // The path follows after a slash; its next character ends the range.
+            .map((runId) => turn.and([turn('turn_id', '>=', `${runId}/`), turn('turn_id', '<', `${runId}0`)]))
+        )
+      )
+      .returning('turn_id')
+      .execute()
+    for (const { turn_id } of removed) turns.add(turn_id)
+  }
+  if (turns.size === 0) return
+  await db
+    .updateTable('session')
+    .set((session) => ({ turns: session('turns', '-', turns.size) }))
+    .where('session_key', '=', sessionKey)
+    .execute()
+  const left = db.selectFrom('session_message').select('seq').where('session_key', '=', sessionKey).limit(1)
+  if ((await left.executeTakeFirst()) !== undefined) return
+  const empty = db.selectFrom('session').select('session_key').where('session_key', '=', sessionKey)
+  if ((await empty.where('listed', '=', 0).executeTakeFirst()) !== undefined)
+    await removeSessions(db, [sessionKey])
+}

@@ -1,6 +1,7 @@
 import type {
   ChangedRunPage,
   ChangedRunQuery,
+  OwnedRunQuery,
   RunPage,
   RunQuery,
   RunSummary,
@@ -32,6 +33,7 @@ const LISTED = [
   'name',
   'session_id',
   'owner',
+  'user_id',
   'start_key',
   'start_hash',
   'metadata',
@@ -101,6 +103,31 @@ export async function listChangedRuns(
   const page = await readPage(db, rest, 'updated_at', limit)
   const { total } = await all.select((run) => run.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { ...page, total }
+}
+
+/** The ids of the runs of a person. */
+export async function listOwnedRuns(
+  db: Kysely<Tables>,
+  { owner, session, unfinished, limit }: OwnedRunQuery
+): Promise<string[]> {
+  const select = (person: 'owner' | 'user_id') => {
+    let query = db.selectFrom('run').select('run_id').where(person, '=', owner)
+    if (person === 'owner') query = query.where('user_id', 'is', null)
+    if (unfinished !== undefined) query = query.where('ended_at', unfinished ? 'is' : 'is not', null)
+    if (session === undefined) return query
+    const { registry, kind, name, sessionId } = session
+    query = query.where('session_id', '=', sessionId).where('registry', '=', registry)
+    return query.where('kind', '=', kind).where('name', '=', name)
+  }
+  const found: string[] = []
+  for (const person of ['owner', 'user_id'] as const)
+    if (found.length < limit) {
+      const rows = await select(person)
+        .limit(limit - found.length)
+        .execute()
+      found.push(...rows.map(({ run_id }) => run_id))
+    }
+  return found
 }
 
 /** A page of unfinished runs, oldest first: no other process has any of them. @throws REG_ERR_BAD_CURSOR */

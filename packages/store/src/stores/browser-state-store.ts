@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import { decrypt, encrypt } from '../encoding/encrypted.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Commit } from '../commit.ts'
+import { findSessionKeys } from '../rows/of-session.ts'
 import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
@@ -32,16 +33,18 @@ export function createBrowserStateStore(
       commit.write(async (trx) => {
         await requireEpoch(trx, fence, commit.isShared)
         const sessionKey = sessionKeyText(session)
+        const { owner, sessionId } = session
         const row = { state: encrypt(JSON.stringify(state), key, sessionKey), updated_at: Date.now() }
         await trx
           .insertInto('browser_state')
-          .values({ session_key: sessionKey, ...row })
+          .values({ session_key: sessionKey, owner, session_id: sessionId, ...row })
           .onConflict((conflict) => conflict.column('session_key').doUpdateSet(row))
           .execute()
       }),
     remove: (session) =>
       commit.write(async (trx) => {
         await trx.deleteFrom('browser_state').where('session_key', '=', sessionKeyText(session)).execute()
-      })
+      }),
+    keys: (query) => findSessionKeys(db, 'browser_state', query)
   }
 }

@@ -4,6 +4,7 @@ import type { Commit } from '../commit.ts'
 import { findByWords, indexWords } from './memory-words.ts'
 import type { Retention } from '../options.ts'
 import { decodeEmbedding, encodeEmbedding, parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import { isOfSession } from '../rows/of-session.ts'
 import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Tables } from '../tables.ts'
 
@@ -77,8 +78,48 @@ export function createMemoryStore(
         return (await removal.executeTakeFirst()).numDeletedRows === 1n
       })
     },
+    removeSession: (owner, sessionId, mayGo) =>
+      commit.write(async (trx) => {
+        const items = await trx
+          .selectFrom('memory_item')
+          .innerJoin('memory_space', 'memory_space.space_id', 'memory_item.space_id')
+          .select(['item_id', 'namespace', 'metadata'])
+          .where('owner', '=', owner)
+          .where(isOfSession('memory_item.session_id', sessionId))
+          .execute()
+        const ids = items.flatMap(({ item_id, namespace, metadata: json }) => {
+          const metadata = json === null ? null : parseStored<Record<string, unknown>>(json)
+          return mayGo({ namespace, ...(metadata && { metadata }) }) ? [item_id] : []
+        })
+        return removeItems(trx, ids)
+      }),
+    removeOwner: (owner, limit) =>
+      commit.write(async (trx) => {
+        const items = await trx
+          .selectFrom('memory_item')
+          .innerJoin('memory_space', 'memory_space.space_id', 'memory_item.space_id')
+          .select('item_id')
+          .where('owner', '=', owner)
+          .limit(limit)
+          .execute()
+        const removed = await removeItems(
+          trx,
+          items.map(({ item_id }) => item_id)
+        )
+        // Their names may have the id of a session.
+        if (items.length < limit) await trx.deleteFrom('memory_space').where('owner', '=', owner).execute()
+        return removed
+      }),
     sweep
   }
+}
+
+async function removeItems(db: Kysely<Tables>, ids: readonly number[]): Promise<number> {
+  for (let from = 0; from < ids.length; from += MOST_REMOVED) {
+    const batch = ids.slice(from, from + MOST_REMOVED)
+    await db.deleteFrom('memory_item').where('item_id', 'in', batch).execute()
+  }
+  return ids.length
 }
 
 const newest = (db: Kysely<Tables>, spaceId: number) =>
@@ -89,10 +130,12 @@ const newest = (db: Kysely<Tables>, spaceId: number) =>
     .orderBy('item_id', 'desc')
 
 function toRow({ id, text, metadata, embedding, createdAt }: MemoryItem) {
+  const sessionId: unknown = metadata?.['sessionId']
   return {
     id,
     text,
     metadata: metadata === undefined ? null : JSON.stringify(metadata),
+    session_id: typeof sessionId === 'string' ? sessionId : null,
     embedding: embedding === undefined ? null : encodeEmbedding(embedding),
     created_at: createdAt
   }

@@ -4,7 +4,14 @@ import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'
 import { readLarge, RESULT } from '../encoding/large-values.ts'
-import { findByStartKey, findRun, listChangedRuns, listRuns, listLeftRuns } from '../rows/run-lists.ts'
+import {
+  findByStartKey,
+  findRun,
+  listChangedRuns,
+  listOwnedRuns,
+  listRuns,
+  listLeftRuns
+} from '../rows/run-lists.ts'
 import { TERMINAL, toRuns } from '../rows/run-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Removals } from '../maintenance/removals.ts'
@@ -33,6 +40,7 @@ export function createRunStore(
     list: (query) => listRuns(db, query),
     listChanged: (query) => listChangedRuns(db, query),
     listLeft: (query) => listLeftRuns(db, query),
+    listOwned: (query) => listOwnedRuns(db, query),
     listInputs: (query) => listInputs(db, query),
     findInput: (inputId) => findInput(db, inputId),
     async *readArgs(inputId) {

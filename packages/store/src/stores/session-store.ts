@@ -3,7 +3,8 @@ import { isOwnTurn, sessionKeyText, titleOf, type SessionLocks } from '@svc/regi
 import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
-import { removeSessions } from '../maintenance/sweep-sessions.ts'
+import { removeSessions, removeTurns } from '../maintenance/sweep-sessions.ts'
+import { findSessionKeys } from '../rows/of-session.ts'
 import { requireEpoch } from '../rows/require-epoch.ts'
 import { toSessionRow } from '../rows/session-rows.ts'
 import type { Tables } from '../tables.ts'
@@ -45,6 +46,8 @@ export function createSessionStore(
         await trx.insertInto('session_message').values(rows).execute()
       }),
     remove: (key) => commit.write((trx) => removeSessions(trx, [sessionKeyText(key)])),
+    removeTurns: (key, runIds) => commit.write((trx) => removeTurns(trx, sessionKeyText(key), runIds)),
+    keys: (query) => findSessionKeys(db, 'session', query),
     sweep,
     lock: (key, signal, holder, onPlace) => locks.lock(sessionKeyText(key), signal, holder, onPlace),
     place: (key, runId, ifFree) => locks.place(sessionKeyText(key), runId, ifFree)

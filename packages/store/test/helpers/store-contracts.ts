@@ -2,6 +2,7 @@ import type { Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,
+  erasureContract,
   fileStoreContract,
   memoryRetentionContract,
   memoryStoreContract,
@@ -39,6 +40,9 @@ export function storeContracts(t: Test, open: OpenStore): void {
   t.test('the list of sessions', async (t) => sessionIndexContract(t, () => open()))
   t.test('turns of suspended runs', async (t) => keptTurnContract(t, () => open()))
   t.test('what runs write', async (t) => runFenceContract(t, () => open({ stateKey: 'ab'.repeat(32) })))
+  t.test('what belongs to a session or a person', async (t) =>
+    erasureContract(t, () => open({ stateKey: 'ab'.repeat(32) }))
+  )
   t.test('memory', async (t) =>
     memoryStoreContract(
       t,

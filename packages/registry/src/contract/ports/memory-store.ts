@@ -1,3 +1,4 @@
+import { GLOBAL_REGISTRY, type RunnableKey } from '../names.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunFence } from './node-lease.ts'
 
@@ -8,6 +9,7 @@ export interface MemoryItem {
   /** The memory that it belongs to, e.g. the name of an agent. */
   namespace: string
   text: string
+  /** With the texts `runId` and `sessionId`, the item goes when its owner deletes that session. */
   metadata?: Readonly<Record<string, unknown>>
   /** For recall by similarity, if the caller has an embedding model; a store may keep it in single precision. */
   embedding?: readonly number[]
@@ -40,6 +42,22 @@ export interface MemoryStore {
   list(owner: string, namespace: string, limit: number): Awaitable<MemoryItem[]>
   /** Removes an item; true if it existed. */
   remove(owner: string, namespace: string, id: string): Awaitable<boolean>
+  /**
+   * Removes the items of an owner whose `metadata.sessionId` is this one, or that of one of its steps; returns their number.
+   * @param mayGo called with each of them; false for one that stays
+   */
+  removeSession(
+    owner: string,
+    sessionId: string,
+    mayGo: (item: Pick<MemoryItem, 'namespace' | 'metadata'>) => boolean
+  ): Awaitable<number>
+  /** Removes at most `limit` items of an owner, in whatever namespaces; returns their number. */
+  removeOwner(owner: string, limit: number): Awaitable<number>
   /** Removes expired items; returns their number. */
   sweep(now: number): Awaitable<number>
+}
+
+/** The namespace of what an agent remembers; other namespaces of its own follow after a slash. Neither names nor ids have one. */
+export function memorySpaceOf({ registry, name }: Pick<RunnableKey, 'registry' | 'name'>): string {
+  return registry === GLOBAL_REGISTRY ? name : `/${registry}/${name}`
 }

@@ -36,6 +36,8 @@ export interface StoredRun extends RunnableKey {
   readonly runId: string
   readonly sessionId: string
   readonly owner: string
+  /** Whose sessions and memories it uses, if its caller had no credentials and gave a `userId`. */
+  readonly userId?: string
   /** Identifies repeated requests for the same run; null if none was given. */
   readonly startKey: StartKey | null
   /** Null if the caller attached none. */
@@ -127,6 +129,18 @@ export interface ChangedRunPage extends RunPage {
   total: number
 }
 
+/** Selects the runs of a person: those of an owner, or those without credentials that name this `userId`. */
+export interface OwnedRunQuery {
+  /** An owner; that of all callers without credentials selects their runs without a `userId`. */
+  owner: string
+  /** Only those of this session. */
+  session?: RunnableKey & { readonly sessionId: string }
+  /** True for unfinished runs, false for ended ones; default both. */
+  unfinished?: boolean
+  /** At most this many; 1–1,000. */
+  limit: number
+}
+
 /** An unfinished run that no living process has, with the fields that recovery needs. */
 export interface LeftRun extends Pick<
   StoredRun,
@@ -181,6 +195,8 @@ export interface RunStore {
    * pages freely, so no record outside the page should be read. @throws REG_ERR_BAD_CURSOR
    */
   listChanged(query: ChangedRunQuery): Awaitable<ChangedRunPage>
+  /** The ids of the runs of a person, in any order. */
+  listOwned(query: OwnedRunQuery): Awaitable<string[]>
   /** Pending inputs; new and answered ones do not move others to another page. */
   listInputs(query: InputQuery): Awaitable<InputPage>
   /** An input, answered or not. */

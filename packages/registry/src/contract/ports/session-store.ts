@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { TextContentPartSchema, UrlContentPartSchema } from '../content-part.ts'
-import { GLOBAL_REGISTRY, type RunnableKey } from '../names.ts'
+import { GLOBAL_REGISTRY, type RunnableKey, type RunnableKind } from '../names.ts'
 import { ToolErrorSchema } from '../part.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunFence } from './node-lease.ts'
@@ -103,8 +103,23 @@ export interface PlacedTurn extends TurnPlace {
   leave(): void
 }
 
+/** Selects sessions of one owner, also those that are in no list. */
+export interface SessionKeyQuery {
+  owner: string
+  /** Only the sessions with this id, and those of its steps, whose ids begin with it and a slash. */
+  sessionId?: string
+  /** At most this many; 1–1,000. */
+  limit: number
+}
+
+/** What a store has by sessions, to be removed. */
+export interface OwnedSessions {
+  /** Sessions of which the store has something, in any order. */
+  keys(query: SessionKeyQuery): Awaitable<SessionKey[]>
+}
+
 /** Keeps the messages of conversations. */
-export interface SessionStore {
+export interface SessionStore extends OwnedSessions {
   /** The newest `maxMessages` messages, oldest first. */
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]>
   /**
@@ -119,6 +134,11 @@ export interface SessionStore {
   ): Awaitable<void>
   /** Removes a conversation. */
   remove(key: SessionKey): Awaitable<void>
+  /**
+   * Removes the turns that members and steps of these runs saved: those whose `turnId` is the id of the run, a slash and a path. A session
+   * without messages goes with them unless it is in the list of its owner.
+   */
+  removeTurns(key: SessionKey, runIds: readonly string[]): Awaitable<void>
   /** Removes the sessions that exceed the store's retention; returns their number. */
   sweep(now: number): Awaitable<number>
   /**
@@ -152,7 +172,7 @@ export interface BrowserState {
 }
 
 /** Keeps what a browser knows in a session. It has credentials: a store on disk must encrypt it. */
-export interface BrowserStateStore {
+export interface BrowserStateStore extends OwnedSessions {
   /** The state of a session; undefined if there is none. */
   load(key: SessionKey): Awaitable<BrowserState | undefined>
   /** Replaces the state of a session. @throws RUN_ERR_FENCED as `RunFence` says */
@@ -169,12 +189,13 @@ export interface RemoteSession {
 }
 
 /** Keeps which conversations of other services belong to sessions. */
-export interface RemoteSessionStore {
+export interface RemoteSessionStore extends OwnedSessions {
   /** @param remote identifies the service, and who calls it within the session; at most 64 characters */
   load(key: SessionKey, remote: string): Awaitable<RemoteSession | undefined>
   /** Replaces what is kept. @throws RUN_ERR_FENCED as `RunFence` says */
   save(key: SessionKey, remote: string, session: RemoteSession, fence?: RunFence): Awaitable<void>
-  remove(key: SessionKey, remote: string): Awaitable<void>
+  /** Removes one conversation of a session, or all. */
+  remove(key: SessionKey, remote?: string): Awaitable<void>
 }
 
 /**
@@ -184,4 +205,24 @@ export interface RemoteSessionStore {
 export function sessionKeyText({ registry, owner, kind, name, sessionId }: SessionKey): string {
   const key = `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`
   return registry === GLOBAL_REGISTRY ? key : `/${registry}/${key}`
+}
+
+/** The key of `sessionKeyText`; undefined for any other text. */
+export function parseSessionKey(text: string): SessionKey | undefined {
+  const [, registry = GLOBAL_REGISTRY, kind, name, length, rest] =
+    /^(?:\/([^/]*)\/)?([^/]*)\/([^/]*)\/(\d+)\/(.*)$/s.exec(text) ?? []
+  if (kind === undefined || name === undefined || rest === undefined) return undefined
+  const end = Number(length)
+  return {
+    registry,
+    kind: kind as RunnableKind,
+    name,
+    sessionId: rest.slice(0, end),
+    owner: rest.slice(end)
+  }
+}
+
+/** True for the session of a query, and for those of its steps. */
+export function isOfSession(sessionId: string, wanted: string): boolean {
+  return sessionId === wanted || sessionId.startsWith(`${wanted}/`)
 }

@@ -18,6 +18,9 @@ export interface LogHost {
   followTransients?(runId: string, listener: (part: TransientPart) => void): () => void
 }
 
+/** Beyond the last part of any log. */
+export const AFTER_ALL = 2_147_483_647
+
 /** The limit of one read from the log. */
 const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
 

@@ -59,6 +59,11 @@ export class MemorySpace {
     return oldest?.id
   }
 
+  /** The items, in the order of their writes; they must not be changed. */
+  items(): MemoryItem[] {
+    return [...this.#items.values()]
+  }
+
   /** The ids of the items created at a time or before. */
   until(time: number): string[] {
     return [...this.#items.values()].filter(({ createdAt }) => createdAt <= time).map(({ id }) => id)

@@ -1,4 +1,5 @@
 import type { MemoryItemRetention, MemoryStore } from '../../contract/ports/memory-store.ts'
+import { isOfSession } from '../../contract/ports/session-store.ts'
 import { MemorySpace } from './memory-space.ts'
 import type { RunTable } from './run-table.ts'
 
@@ -43,6 +44,23 @@ export function createInProcessMemoryStore(
       spaces.get(keyOf(owner, namespace))?.search(query, limit) ?? [],
     list: (owner, namespace, limit) => spaces.get(keyOf(owner, namespace))?.list(limit) ?? [],
     remove: (owner, namespace, id) => remove(keyOf(owner, namespace), id),
+    removeSession(owner, sessionId, mayGo) {
+      const before = size
+      for (const [key, space] of spaces)
+        for (const { id, namespace, metadata } of space.items()) {
+          const from: unknown = metadata?.['sessionId']
+          if (ownerOf(key) !== owner || typeof from !== 'string' || !isOfSession(from, sessionId)) continue
+          if (mayGo({ namespace, ...(metadata && { metadata }) })) remove(key, id)
+        }
+      return before - size
+    },
+    removeOwner(owner, limit) {
+      const before = size
+      for (const [key, space] of spaces)
+        if (ownerOf(key) === owner)
+          for (const { id } of space.items()) if (before - size < limit) remove(key, id)
+      return before - size
+    },
     sweep(now) {
       if (memoryMaxAge === 0) return 0
       const before = size
@@ -54,4 +72,8 @@ export function createInProcessMemoryStore(
 
 function keyOf(owner: string, namespace: string): string {
   return JSON.stringify([owner, namespace])
+}
+
+function ownerOf(key: string): string {
+  return (JSON.parse(key) as [owner: string])[0]
 }

@@ -34,6 +34,12 @@ export class RecentMap<V> {
     this.#young.set(key, value)
   }
 
+  /** Every entry, once; they do not count as used. */
+  *values(): Iterable<V> {
+    yield* this.#young.values()
+    for (const [key, value] of this.#old) if (!this.#young.has(key)) yield value
+  }
+
   delete(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)

@@ -1,11 +1,14 @@
 import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
 import { createScopeFilter } from '../../contract/ports/run-scope.ts'
+import { isTerminalStatus } from '../../contract/run-record.ts'
 import { hasMetadata } from '../../contract/run-metadata.ts'
 import type {
   ChangedRunPage,
   ChangedRunQuery,
+  OwnedRunQuery,
   RunPage,
   RunQuery,
+  StoredRun,
   LeftPage,
   LeftQuery
 } from '../../contract/ports/run-store.ts'
@@ -46,6 +49,28 @@ export function listChangedRuns(
     if (isInScope(record)) found.push(run)
   }
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
+}
+
+/** The ids of the runs of a person. */
+export function listOwnedRuns(
+  runs: { live(): readonly RunEntry[]; all(): Iterable<RunEntry> },
+  { owner, session, unfinished, limit }: OwnedRunQuery
+): string[] {
+  const found: string[] = []
+  for (const { record } of unfinished === true ? runs.live() : runs.all()) {
+    if (found.length === limit) break
+    if ((record.userId ?? record.owner) !== owner) continue
+    if (unfinished === false && !isTerminalStatus(record.status)) continue
+    if (session === undefined || isIn(session, record)) found.push(record.runId)
+  }
+  return found
+}
+
+function isIn(
+  { registry, kind, name, sessionId }: NonNullable<OwnedRunQuery['session']>,
+  run: StoredRun
+): boolean {
+  return run.sessionId === sessionId && run.name === name && run.kind === kind && run.registry === registry
 }
 
 /** Lists a page of unfinished runs, oldest first: no other process has any of them. @throws REG_ERR_BAD_CURSOR */

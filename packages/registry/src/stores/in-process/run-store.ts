@@ -4,7 +4,7 @@ import { runIdOf } from '../run-cursor.ts'
 import type { RunStore } from '../../contract/ports/run-store.ts'
 import { findInput, listInputs, summaryOf } from './input-lists.ts'
 import { recordStep, type RunTable } from './run-table.ts'
-import { listChangedRuns, listRuns, listLeftRuns } from './run-lists.ts'
+import { listChangedRuns, listOwnedRuns, listRuns, listLeftRuns } from './run-lists.ts'
 
 /** The records of runs and the journal of their steps, in process memory. */
 export function createInProcessRunStore(runs: RunTable): RunStore {
@@ -32,6 +32,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     list: (query) => listRuns(runs.all(), query),
     listChanged: (query) => listChangedRuns(runs.all(), query),
     listLeft: (query) => listLeftRuns(runs.live(), query),
+    listOwned: (query) => listOwnedRuns(runs, query),
     listInputs: (query) => listInputs(runs.live(), query),
     findInput: (inputId) => findInput(runs.find(runIdOf(inputId)), inputId),
     *readArgs(inputId) {

@@ -84,6 +84,19 @@ export class SessionEntry implements SessionKey {
     return true
   }
 
+  /** Removes the turns of members and steps of these runs; true if no messages are left. */
+  removeTurns(runIds: ReadonlySet<string>): boolean {
+    const left = this.#turns.filter(({ turnId }) => {
+      const slash = turnId.indexOf('/')
+      return slash === -1 || !runIds.has(turnId.slice(0, slash))
+    })
+    this.turns -= this.#turns.length - left.length
+    this.#turns = left
+    this.#kept = left.reduce((sum, { messages }) => sum + messages.length, 0)
+    if (this.title === undefined) this.first = left[0]?.messages
+    return left.length === 0
+  }
+
   /** At most `limit` messages before `end`, oldest first. */
   messagesBefore(end: number, limit: number): StoredMessage[] {
     const found: StoredMessage[] = []

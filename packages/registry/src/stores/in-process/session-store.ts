@@ -21,6 +21,11 @@ export function createInProcessSessionStore(
       if (session.append(turnId, messages)) sessions.changed(session, isOwnTurn(turnId))
     },
     remove: (key) => sessions.remove(sessionKeyText(key)),
+    removeTurns(key, runIds) {
+      const session = sessions.get(sessionKeyText(key))
+      if (session?.removeTurns(new Set(runIds)) === true && !session.isListed) sessions.remove(session.text)
+    },
+    keys: (query) => sessions.keys(query),
     // The table enforces the bounds.
     sweep: () => 0,
     lock: (key, signal, holder, onPlace) => locks.lock(sessionKeyText(key), signal, holder, onPlace),

@@ -1,4 +1,9 @@
-import { sessionKeyText, type SessionKey } from '../../contract/ports/session-store.ts'
+import {
+  isOfSession,
+  sessionKeyText,
+  type SessionKey,
+  type SessionKeyQuery
+} from '../../contract/ports/session-store.ts'
 import { SessionFollowers } from '../session-followers.ts'
 import { RecentMap } from './recent-map.ts'
 import { SessionEntry } from './session-entry.ts'
@@ -46,6 +51,17 @@ export class SessionTable {
     this.#newest.set(session.owner, session)
   }
 
+  /** As `OwnedSessions.keys`. */
+  keys({ owner, sessionId, limit }: SessionKeyQuery): SessionKey[] {
+    const found: SessionKey[] = []
+    for (const session of this.#sessions.values()) {
+      if (session.owner !== owner) continue
+      if (sessionId === undefined || isOfSession(session.sessionId, sessionId)) found.push(session)
+      if (found.length === limit) break
+    }
+    return found.map(keyOf)
+  }
+
   remove(text: string): void {
     const session = this.#sessions.get(text)
     if (session === undefined) return
@@ -63,4 +79,8 @@ export class SessionTable {
     session.isListed = false
     session.older = session.newer = undefined
   }
+}
+
+function keyOf({ registry, owner, kind, name, sessionId }: SessionKey): SessionKey {
+  return { registry, owner, kind, name, sessionId }
 }

@@ -1,4 +1,4 @@
-import type { BrowserStateStore, RunContext, SessionKey } from '@svc/registry'
+import type { RunContext, SessionKey } from '@svc/registry'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
 import type { ToolContext } from '../../tools/define-tool.ts'
 import type { Look, Refusal } from '../browser.ts'
@@ -7,6 +7,7 @@ import { LATE, withinTime } from '../deadline.ts'
 import { GuardedDesk } from '../guard/guarded-desk.ts'
 import { LoopGuard } from '../guard/loop-guard.ts'
 import { SeenTexts } from '../guard/seen-texts.ts'
+import type { KeptStates } from '../browser-options.ts'
 import type { BrowserPlan } from '../plan-browser.ts'
 import { Boundary } from './boundary.ts'
 import { VisitEvents } from './visit-events.ts'
@@ -126,7 +127,7 @@ export class Visit {
     if (state !== LATE) await states.save(this.#key, state)
   }
 
-  get #states(): BrowserStateStore | undefined {
+  get #states(): KeptStates | undefined {
     return this.plan.statesOf?.(this.#context.stores)
   }
 

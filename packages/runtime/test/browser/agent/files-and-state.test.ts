@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { createInProcessStores, type BrowserStateStore } from '@svc/registry'
-import { createInProcessStateStore } from '@svc/runtime/browser'
+import { createInProcessStores } from '@svc/registry'
+import { createInProcessStateStore, type KeptStates } from '@svc/runtime/browser'
 import t from 'tap'
 import type { FakePage } from '../../helpers/fake-browser.ts'
 import { collect, makeContext } from '../../helpers/make-agent.ts'
@@ -181,7 +181,7 @@ t.test('the state of a session is kept for its next run, and for no other', asyn
 
 t.test('a run that fails saves no state, and one whose store fails still closes its desk', async (t) => {
   const saved: unknown[] = []
-  const failing: BrowserStateStore = {
+  const failing: KeptStates = {
     load: () => undefined,
     save(_, state) {
       saved.push(state)
@@ -210,7 +210,7 @@ t.test('the store in memory forgets the sessions that were unused for longest', 
     name: 'a',
     sessionId
   })
-  for (const id of ['1', '2', '1', '3']) store.save(key(id), { cookies: [{ id }], origins: [] })
+  for (const id of ['1', '2', '3', '1', '4', '5']) store.save(key(id), { cookies: [{ id }], origins: [] })
   t.equal(store.load(key('2')), undefined)
   t.ok(store.load(key('1')))
   store.remove(key('1'))

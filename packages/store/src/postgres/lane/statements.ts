@@ -40,6 +40,7 @@ export const RUN_COLUMNS = [
   ['name', 'text'],
   ['session_id', 'text'],
   ['owner', 'text'],
+  ['user_id', 'text'],
   ['start_key', 'text'],
   ['start_hash', 'text'],
   ['metadata', 'text'],

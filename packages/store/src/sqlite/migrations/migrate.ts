@@ -13,6 +13,7 @@ import { addSealedAnswers } from './0008-sealed-answers.ts'
 import { addSchedules } from './0009-schedules.ts'
 import { addSessionList } from './0010-session-list.ts'
 import { addLeftTurns } from './0011-left-turns.ts'
+import { addOwnedRows } from './0012-owned-rows.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -26,7 +27,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-sealed-answers': { up: addSealedAnswers },
   '0009-schedules': { up: addSchedules },
   '0010-session-list': { up: addSessionList },
-  '0011-left-turns': { up: addLeftTurns }
+  '0011-left-turns': { up: addLeftTurns },
+  '0012-owned-rows': { up: addOwnedRows }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -1,0 +1,127 @@
+import { memorySpaceOf } from '../contract/ports/memory-store.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
+import { sessionKeyText, type EndTurn, type SessionKey } from '../contract/ports/session-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import { RUN_ERR_NOT_ENDED } from '../errors.ts'
+import { nextTurn } from '../next-turn.ts'
+import { EndingRuns, PAGE, PATIENCE, type ErasureHost } from './end-runs.ts'
+
+/** What was removed with a session. */
+export interface RemovedSession {
+  /** The number of runs, with their logs, files and tasks. */
+  readonly runs: number
+  /** The number of memories that were made of it. */
+  readonly memories: number
+}
+
+// Sessions of one id: those of several runnables, and of their steps.
+const MOST_SESSIONS = 1_000
+
+/**
+ * Removes a conversation with all that was made of it: its runs with their logs, files and tasks, its messages and those of its members and
+ * steps, memories, and what browsers and other services know of it. A run under way is canceled first. Runs that are accepted after
+ * the call has begun stay, in a new session. If it fails, a second call removes the rest.
+ * @throws RUN_ERR_NOT_ENDED if a run has not ended after 30 seconds; RUN_ERR_STORE
+ */
+export async function removeSession(host: ErasureHost, key: SessionKey): Promise<RemovedSession> {
+  const deadline = AbortSignal.any([host.closed, AbortSignal.timeout(PATIENCE)])
+  const end = await takeTurn(host, key, deadline)
+  try {
+    return await forget(host.stores, key)
+  } finally {
+    end()
+  }
+}
+
+// Waits at the end of the line, and cancels the runs before.
+async function takeTurn(host: ErasureHost, key: SessionKey, deadline: AbortSignal): Promise<EndTurn> {
+  const { runs, sessions, sessionIndex: index } = host.stores
+  const ending = new EndingRuns(host)
+  let after = (await index?.find(key))?.lastOrdinal ?? 0
+  const endEntered = async () => {
+    for (const { ordinal, runId } of (await index?.runs(key, after, PAGE)) ?? []) {
+      ending.end(runId)
+      after = ordinal
+    }
+  }
+  const locking = (async () => sessions.lock(key, deadline))()
+  // Those that have their turns only now were accepted before the lock was asked for, or take none.
+  const unfollow = index?.follow(key, () => void endEntered().catch(() => {}))
+  try {
+    const ids = await runs.listOwned({
+      owner: key.owner,
+      session: key,
+      unfinished: true,
+      limit: MOST_SESSIONS
+    })
+    for (const runId of ids) ending.end(runId)
+    await endEntered()
+    const end = await locking
+    try {
+      await ending.settle(deadline)
+      return end
+    } catch (err) {
+      end()
+      throw err
+    }
+  } catch (err) {
+    void locking.then((end) => end()).catch(() => {})
+    throw deadline.aborted && err === deadline.reason ? new RUN_ERR_NOT_ENDED() : err
+  } finally {
+    unfollow?.()
+  }
+}
+
+// The session goes last, so that a second call finds what a failed one has left.
+async function forget(stores: Stores, key: SessionKey): Promise<RemovedSession> {
+  const { owner, sessionId } = key
+  const [runIds, runs] = await removeRuns(stores, key)
+  const same = { owner, sessionId, limit: MOST_SESSIONS }
+  const keyText = sessionKeyText(key)
+  for (const other of await stores.sessions.keys(same))
+    if (sessionKeyText(other) !== keyText) await stores.sessions.removeTurns(other, [...runIds])
+  const space = key.kind === 'agent' ? memorySpaceOf(key) : undefined
+  const memories = await stores.memory.removeSession(owner, sessionId, ({ namespace, metadata }) => {
+    if (runIds.has(metadata?.['runId'] as string)) return true
+    return space !== undefined && (namespace === space || namespace.startsWith(`${space}/`))
+  })
+  // Other runnables may have a session of the same id.
+  const left = new Set((await stores.sessions.keys(same)).map(sessionKeyText))
+  left.delete(keyText)
+  for (const store of [stores.browserStates, stores.remoteSessions])
+    for (const other of (await store?.keys(same)) ?? [])
+      if (!left.has(sessionKeyText(other))) await store!.remove(other)
+  await stores.sessions.remove(key)
+  return { runs, memories }
+}
+
+async function removeRuns(stores: Stores, key: SessionKey): Promise<[ids: Set<string>, removed: number]> {
+  const { runs, sessionIndex } = stores
+  const ids = new Set<string>()
+  const remove = async (runId: string) => {
+    // One per turn of the event loop: large runs must not block it.
+    await nextTurn()
+    await runs.remove(runId)
+    ids.add(runId)
+  }
+  const ended = { owner: key.owner, session: key, unfinished: false, limit: PAGE }
+  for (;;) {
+    const found = await runs.listOwned(ended)
+    for (const runId of found) await remove(runId)
+    if (found.length < PAGE) break
+  }
+  let removed = ids.size
+  for (let after = 0; ;) {
+    const entered = (await sessionIndex?.runs(key, after, PAGE)) ?? []
+    for (const { ordinal, runId } of entered) {
+      after = ordinal
+      if (ids.has(runId)) continue
+      ids.add(runId)
+      const run = await runs.find(runId)
+      if (run === undefined || !isTerminalStatus(run.status)) continue
+      await remove(runId)
+      removed++
+    }
+    if (entered.length < PAGE) return [ids, removed]
+  }
+}
