@@ -75,6 +75,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/Last-Event-ID/, /^data: /],
   [/"cron":"0 9 1 1 \*"/, /"nextAt":"\d{4}-01-01T08:00:00\.000Z"/],
   [/"whenBusy":"reject"/, /^\{"text":"Hello!/],
+  [/"afterTurn":null/, /^\{"text":"Hello!/],
   [/\/api\/schedules$/, /^\{"schedules":\[\{"scheduleId":/],
   [/\/cancel/, /"status":"canceled"/],
   [/status=completed/, /"status":"completed"/],

@@ -86,6 +86,12 @@ export const RUN_ERR_NOT_ENDED = createError(
 )
 /** `whenBusy` has a value that this runnable, or this way to start it, does not know. */
 export const RUN_ERR_WHEN_BUSY = createError<[string]>('RUN_ERR_WHEN_BUSY', 'Bad whenBusy: %s', 400)
+/** The session has no turn of this run, or forgot it. */
+export const RUN_ERR_NO_TURN = createError<[string]>(
+  'RUN_ERR_NO_TURN',
+  'The session has no turn of a run "%s"',
+  404
+)
 /** The input does not fit the runnable's schema, or an answer to an approval or another input is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** A workflow was started with messages, instructions or tools. */

@@ -133,6 +133,7 @@ export type * from './contract/ports/stored-input.ts'
 export type * from './contract/ports/session-index.ts'
 export type {
   ContentReference,
+  Continuation,
   EndTurn,
   OwnedSessions,
   PlacedTurn,

@@ -82,6 +82,12 @@ export interface Tables {
     listed: number
   }
   session_message: { session_key: string; seq: number; turn_id: string; message: string }
+  /**
+   * A branch of a session: the messages from `first_seq` on, up to the next branch, follow `parent_seq` of `parent_key`, or begin the
+   * session if that is 0. The parent is in another session for a fork; the fork has no message `first_seq` then. Messages before all
+   * branches follow each other.
+   */
+  session_branch: { session_key: string; first_seq: number; parent_key: string; parent_seq: number }
   /** The runs of a session, in the order in which they entered. */
   session_run: { session_key: string; ordinal: number; run_id: string }
   memory_space: { space_id: Generated<number>; owner: string; namespace: string }

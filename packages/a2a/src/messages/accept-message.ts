@@ -99,7 +99,8 @@ async function startTask(
     principal,
     log,
     envelope: toEnvelope(call, request),
-    whenBusy: readWhenBusy(request),
+    whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
+    afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
     startKey: toStartKey(message, surface),
     onInputRequest() {
       isAsked = true
@@ -141,8 +142,9 @@ async function startTask(
 }
 
 // As the agent name: the message's own metadata comes first.
-function readWhenBusy({ message, metadata }: SendRequest): WhenBusy | undefined {
-  return (message.metadata?.['whenBusy'] ?? metadata?.['whenBusy']) as WhenBusy | undefined
+function readMetadata({ message, metadata }: SendRequest, name: string): unknown {
+  const own = message.metadata?.[name]
+  return own === undefined ? metadata?.[name] : own
 }
 
 // Its id stays, so that it is accepted once; histories leave it out.

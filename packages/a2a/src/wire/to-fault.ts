@@ -38,6 +38,7 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
   RUN_ERR_BAD_INPUT: [-32602],
   RUN_ERR_KEY_REUSED: [-32602],
   RUN_ERR_WHEN_BUSY: [-32602],
+  RUN_ERR_NO_TURN: [-32602],
   REG_ERR_BAD_CURSOR: [-32602],
   A2A_ERR_INTERNAL: [INTERNAL_ERROR],
   A2A_ERR_TASK_NOT_FOUND: [-32001, 'TASK_NOT_FOUND'],

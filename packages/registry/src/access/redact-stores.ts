@@ -46,7 +46,8 @@ export function redactStores(stores: Stores, redact: Redact | undefined, seal?: 
         )
     }),
     sessions: override(sessions, {
-      append: (key, turnId, messages, fence) => sessions.append(key, turnId, redact(messages), fence)
+      append: (key, turnId, messages, fence, from) =>
+        sessions.append(key, turnId, redact(messages), fence, from)
     }),
     memory: override(memory, {
       put: (item, fence) => memory.put(redactFields(item, ['text', 'metadata'], redact), fence)

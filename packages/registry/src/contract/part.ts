@@ -83,6 +83,11 @@ export const PART_SCHEMAS = {
       Type.Unknown({ description: 'What the run was asked; binary content by reference' })
     ),
     metadata: Type.Optional(RunMetadataSchema),
+    afterTurn: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'The run of the session after whose turn this one continues, if its caller named one'
+      })
+    ),
     queued: Type.Optional(
       Type.Literal(true, { description: 'The run waits until earlier runs of its session have ended' })
     ),

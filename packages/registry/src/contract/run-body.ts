@@ -29,6 +29,12 @@ export const WhenBusySchema = Type.Union(
 )
 export type WhenBusy = Static<typeof WhenBusySchema>
 
+/** The turn of the session that a run continues. */
+export const AfterTurnSchema = Type.Union([Type.String(ID), Type.Null()], {
+  description:
+    'The run of the session after whose turn this one continues, on a branch of its own unless that is the newest turn; null for the beginning. Default: the newest turn. Only with `sessionId`'
+})
+
 /** A caller's own instructions for one run. */
 export const InstructionsSchema = Type.String({
   minLength: 1,
@@ -46,6 +52,7 @@ export const RunBodySchema = Type.Object(
       })
     ),
     sessionId: optionalId('The conversation to continue; default a new one'),
+    afterTurn: Type.Optional(AfterTurnSchema),
     userId: optionalId('Separates the sessions of callers without credentials'),
     apiKey: Type.Optional(
       // Sent in a header.

@@ -78,6 +78,8 @@ export interface RunContext {
   readonly sessionId: string
   /** True if the session begins with this run, so it has no history to load. Always false for members and steps. */
   readonly newSession: boolean
+  /** The run after whose turn this run continues its session, if its caller named one; null: at the beginning. */
+  readonly afterTurn?: string | null | undefined
   readonly userId: string | undefined
   readonly principal: Principal
   /** The owner of the session: the principal's `sub`; without credentials `userId`, else `anonymous`. */

@@ -17,12 +17,7 @@ import {
   RUN_ERR_TERMINAL
 } from '../errors.ts'
 import type { Exposures } from '../access/exposures.ts'
-import {
-  ENGINE_DEFAULTS,
-  requireEngineOptions,
-  type RecordOptions,
-  type RunEngineOptions
-} from '../options.ts'
+import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
 import { requireNode } from '../app/start-checks.ts'
 import { runIdOf } from '../stores/run-cursor.ts'
 import { cancelElsewhere, cancelHere } from './cancel-run.ts'
@@ -36,6 +31,7 @@ import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
 import { keepInput, type KeptInput } from './kept-input.ts'
 import { placeRun } from './place-run.ts'
+import { requireAfterTurn } from './turns/after-turn.ts'
 import { makeWay } from './turns/make-way.ts'
 import { takeFree } from './turns/take-free.ts'
 import { whenBusyOf } from './turns/when-busy.ts'
@@ -61,7 +57,7 @@ class Engine implements RunEngine {
   readonly events: EventBus
   readonly exposures: Exposures
   readonly schedules: Schedules
-  readonly record: Readonly<Required<RecordOptions>>
+  readonly record: RunEngine['record']
   readonly closed: AbortSignal
   #drained: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -97,6 +93,7 @@ class Engine implements RunEngine {
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = this.record.input ? toRecordedInput(input) : undefined
     const whenBusy = whenBusyOf(runnable, options)
+    if (options.afterTurn !== undefined) await requireAfterTurn(this.#host, runnable, options)
     const { sub } = options.principal ?? ANONYMOUS
     if (this.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
     if (options.queue ?? runnable.queue) return this.#enqueue(runnable, input, recorded, options)

@@ -1,6 +1,5 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { RunFence } from '../contract/ports/node-lease.ts'
-import type { LeftTurn } from '../contract/ports/run-store.ts'
 import type { SessionIndex } from '../contract/ports/session-index.ts'
 import type {
   EndTurn,
@@ -12,14 +11,14 @@ import type {
 } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { override } from '../access/redact-stores.ts'
+import { continuationIn, type EnteringRun } from './place-run.ts'
 import type { RunTurn } from './turns/run-turn.ts'
 
 type Write = <T>(write: () => Awaitable<T>) => Awaitable<T>
 
 /** A run whose stores are fenced. */
-export interface FencedRun {
+export interface FencedRun extends EnteringRun {
   readonly stores: Stores
-  readonly record: RunFence & { readonly leftTurn: LeftTurn | null }
   /** Pending while the record of the run is being stored, without which its lease cannot be checked. */
   readonly created: Promise<unknown> | undefined
   /** As in `HostedRun`. */
@@ -33,12 +32,12 @@ export interface FencedRun {
 }
 
 /** The parts of a run that its sessions need. */
-type TurnRun = Pick<FencedRun, 'record' | 'suspended' | 'turn' | 'turnSaved' | 'keeping'>
+type TurnRun = Pick<FencedRun, keyof EnteringRun | 'suspended' | 'turn' | 'turnSaved' | 'keeping'>
 
 /**
  * The stores of a run, which refuse what it writes after another process has leased it: turns, memories, files, and what browsers
  * and other services know of a session.
- * While it is suspended it keeps the turns of its sessions. With the turn of its own session it enters that one.
+ * While it is suspended it keeps the turns of its sessions. It continues them after the turn that its caller named. With the turn of its own session it enters that one.
  */
 export function fenceStores(run: FencedRun): Stores {
   const { stores } = run
@@ -94,12 +93,13 @@ class FencedSessions implements SessionStore {
       if (this.#run.record.leftTurn !== null) return
       this.#run.turnSaved = true
     }
-    const append = () => this.#write(() => this.#sessions.append(key, turnId, messages, this.#fence))
+    const from = continuationIn(this.#run, key)
+    const append = () => this.#write(() => this.#sessions.append(key, turnId, messages, this.#fence, from))
     return this.#entering === undefined ? append() : this.#entering.then(append)
   }
 
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]> {
-    return this.#sessions.load(key, maxMessages)
+    return this.#sessions.load(key, maxMessages, continuationIn(this.#run, key))
   }
 
   remove(key: SessionKey): Awaitable<void> {

@@ -118,6 +118,10 @@ export class HostedContext implements RunContext {
     return this.#host.options.sessionId === undefined && this.#place.path.length === 0 && !this.#host.resumed
   }
 
+  get afterTurn(): string | null | undefined {
+    return this.#host.options.afterTurn
+  }
+
   get userId(): string | undefined {
     return this.#host.options.userId
   }

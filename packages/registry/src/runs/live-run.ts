@@ -70,7 +70,7 @@ export class LiveRun extends RunState implements Run, HostedRun, ContextHost, Wa
   begin(input: RunInput, resumable: boolean, recorded: unknown): void {
     this.resumable = resumable
     try {
-      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.queued), recorded)
+      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), recorded)
       if (this.#earlier !== undefined) {
         this.waits.resume(this.#earlier.log.answered)
         this.waits.onDormant((wait) => this.#host.dormant(this, wait))

@@ -41,8 +41,13 @@ export function newRun(
 /** The first part of a run. */
 export function toStartPart(
   { runId, sessionId, kind, name, metadata }: StoredRun,
+  { afterTurn }: StartOptions,
   isQueued = false
 ): PartOf<'start'> {
-  const start = { type: 'start', runId, sessionId, kind, name } as const
-  return { ...start, ...(metadata !== null && { metadata }), ...(isQueued && { queued: true }) }
+  return {
+    ...{ type: 'start', runId, sessionId, kind, name },
+    ...(metadata !== null && { metadata }),
+    ...(afterTurn !== undefined && { afterTurn }),
+    ...(isQueued && { queued: true })
+  }
 }

@@ -1,6 +1,6 @@
 import { ANONYMOUS } from '../contract/principal.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
-import type { PlacedTurn, SessionKey } from '../contract/ports/session-store.ts'
+import type { Continuation, PlacedTurn, SessionKey } from '../contract/ports/session-store.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { Runnable } from '../contract/runnable.ts'
@@ -38,6 +38,17 @@ function sessionOf({ record, options }: Pick<EnteringRun, 'record' | 'options'>)
 }
 
 /**
+ * Where a run continues a session: its own after the turn that its caller named, those of the runnables that it calls on the same branch.
+ */
+export function continuationIn(run: EnteringRun, key: SessionKey): Continuation | undefined {
+  const { runnable, options, record } = run
+  const { afterTurn: after } = options
+  if (options.sessionId !== key.sessionId || runnable.takesTurns !== true) return undefined
+  const { runId, kind, name } = record
+  if (key.kind !== kind || key.name !== name) return { runId, after, along: sessionOf(run) }
+  return after === undefined ? undefined : { runId, after }
+}
+
 /**
  * Enters the session of a run that takes no turns, at its beginning; others enter with their turn. A session that such a run makes for
  * itself is not listed.

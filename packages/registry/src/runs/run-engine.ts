@@ -52,7 +52,7 @@ export interface RunEngine {
   readonly closed: AbortSignal
   /**
    * Starts a run; resolves once its record is stored. Without an input, `messages` must end with what is to be answered.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_WHEN_BUSY, RUN_ERR_SESSION_BUSY, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_WHEN_BUSY, RUN_ERR_SESSION_BUSY, RUN_ERR_NO_TURN, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
    * RUN_ERR_NO_LEASE, RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>

@@ -12,7 +12,8 @@ const REFUSALS: ReadonlySet<string | undefined> = new Set([
   'RUN_ERR_KEY_REUSED',
   'RUN_ERR_TOO_MANY_RUNS',
   'RUN_ERR_SESSION_BUSY',
-  'RUN_ERR_WHEN_BUSY'
+  'RUN_ERR_WHEN_BUSY',
+  'RUN_ERR_NO_TURN'
 ])
 
 /** True if a start was refused with this error, and nothing is stored of its run. */

@@ -31,6 +31,11 @@ export interface StartOptions extends CallerOptions {
   surface?: string | undefined
   /** Default: a new one. */
   sessionId?: string | undefined
+  /**
+   * The run of this session after whose turn it continues; null: at the beginning. Its own turn begins a branch there, unless that is the
+   * newest turn. Default: the newest turn when this run begins. Only with `sessionId`, and for runnables whose runs take turns.
+   */
+  afterTurn?: string | null | undefined
   /** Separates the sessions and memories of callers without credentials. */
   userId?: string | undefined
   /** The caller; default anonymous. Its `sub` owns the run. */

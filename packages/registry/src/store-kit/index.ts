@@ -28,7 +28,7 @@ export {
   type InputPosition,
   type RunPosition
 } from '../stores/run-cursor.ts'
-export { isOwnTurn, titleOf } from '../stores/session-title.ts'
+export { isOwnTurn, runIdOfTurn, titleOf } from '../stores/session-title.ts'
 export {
   MAX_LISTED_INPUTS,
   MAX_LISTED_ARGS,

@@ -20,6 +20,12 @@ export function isOwnTurn(turnId: string): boolean {
   return !turnId.includes('/')
 }
 
+/** The run that saved a turn. */
+export function runIdOfTurn(turnId: string): string {
+  const slash = turnId.indexOf('/')
+  return slash < 0 ? turnId : turnId.slice(0, slash)
+}
+
 function textOf(content: Extract<SessionMessage, { role: 'user' }>['content']): string {
   if (typeof content === 'string') return content
   const text = content.find((part) => part.type === 'text')

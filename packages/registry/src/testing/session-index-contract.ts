@@ -176,7 +176,7 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
   })
 
   test('pages through messages from the newest on', async (t, { sessionIndex, sessions }) => {
-    t.same(await sessionIndex.messages(key, { limit: 9 }), { messages: [], nextCursor: null })
+    t.same(await sessionIndex.messages(key, { limit: 9 }), { messages: [], branches: [], nextCursor: null })
     for (const id of ['a', 'b', 'c']) await sessions.append(key, id, turn(id))
     const newest = await sessionIndex.messages(key, { limit: 4 })
     t.same(

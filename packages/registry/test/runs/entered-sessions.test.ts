@@ -1,5 +1,11 @@
-import { createInProcessStores, createRunEngine, type Runnable, type SessionIndex } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import {
+  createInProcessStores,
+  createRunEngine,
+  defineRunnable,
+  type Runnable,
+  type SessionIndex
+} from '@svc/registry'
+import { scriptedRunnable, talkingRunnable } from '@svc/registry/testing'
 import t, { type Test } from 'tap'
 
 const scope = {
@@ -17,29 +23,8 @@ function engineFor(t: Test) {
 }
 
 /** A runnable that takes its turns in the session as agents do, and saves what it was asked. */
-function turnTaking(before: () => Promise<void> = async () => {}): Runnable {
-  const base = scriptedRunnable([{ type: 'text', text: 'a' }])
-  return {
-    ...base,
-    kind: 'agent',
-    name: 'talk',
-    takesTurns: true,
-    describe: () => base.describe(),
-    run: (input, context) => base.run(input, context),
-    async *stream(input, context) {
-      const { stores, sessionId, sessionOwner: owner, registry, idempotencyKey, signal } = context!
-      const key = { registry, owner, kind: 'agent', name: 'talk', sessionId } as const
-      const end = await stores.sessions.lock(key, signal, idempotencyKey)
-      try {
-        await before()
-        yield { type: 'text', text: 'a' }
-        await stores.sessions.append(key, idempotencyKey, [{ role: 'user', content: String(input) }])
-      } finally {
-        end()
-      }
-    }
-  }
-}
+const turnTaking = (before?: () => Promise<void>): Runnable =>
+  defineRunnable(talkingRunnable(before === undefined ? {} : { before }))
 
 t.test('a run that takes turns enters its session with its turn', async (t) => {
   const { engine, index, list } = engineFor(t)

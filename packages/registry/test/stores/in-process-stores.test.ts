@@ -16,6 +16,7 @@ import {
   runFenceContract,
   sessionIndexContract,
   sessionStoreContract,
+  sessionTreeContract,
   storedRun,
   taskStoreContract,
   textEntry,
@@ -44,6 +45,12 @@ t.test('schedules', async (t) =>
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))
 t.test('the list of sessions', async (t) =>
   sessionIndexContract(t, async () => {
+    const { sessionIndex, ...stores } = createInProcessStores()
+    return { ...stores, sessionIndex: sessionIndex! }
+  })
+)
+t.test('the tree of turns', async (t) =>
+  sessionTreeContract(t, async () => {
     const { sessionIndex, ...stores } = createInProcessStores()
     return { ...stores, sessionIndex: sessionIndex! }
   })

@@ -8,7 +8,7 @@ import {
   type SessionMessage,
   type SessionStore
 } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import { codeOf, isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { urlSupportOf } from '../files/url-support.ts'
@@ -216,6 +216,7 @@ export class Turn {
 
   #fail(err: unknown): never {
     this.#guard.check()
+    if (codeOf(err) === 'RUN_ERR_NO_TURN') throw err
     throw new RUN_ERR_STORE({ cause: err })
   }
 }

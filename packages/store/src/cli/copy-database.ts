@@ -24,6 +24,7 @@ const TABLES = [
   'schedule',
   'session',
   'session_message',
+  'session_branch',
   'session_run',
   'browser_state',
   'remote_session',

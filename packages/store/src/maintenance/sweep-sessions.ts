@@ -38,6 +38,7 @@ export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]
   await db.deleteFrom('browser_state').where('session_key', 'in', keys).execute()
   await db.deleteFrom('remote_session').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_run').where('session_key', 'in', keys).execute()
+  await db.deleteFrom('session_branch').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_message').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session').where('session_key', 'in', keys).execute()
 }

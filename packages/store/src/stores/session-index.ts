@@ -3,9 +3,11 @@ import { formatMessageCursor, parseMessageCursor, sessionKeyText } from '@svc/re
 import type { Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
+import { findLeaf, requireTurn } from '../rows/session-branches.ts'
 import { findSession, listSessions } from '../rows/session-rows.ts'
 import type { Tables } from '../tables.ts'
 import type { SessionEntry } from '../runs/session-entry.ts'
+import { readBranches } from './session-branches.ts'
 import { readMessages } from './session-messages.ts'
 
 /** The list of sessions, in SQL. */
@@ -32,14 +34,18 @@ export function createSessionIndex(
         await row.where('listed', '=', 1).execute()
         return findSession(trx, sessionKey)
       }),
-    async messages(key, { limit, before }): Promise<MessagePage> {
+    async messages(key, { limit, before: cursor, branch }): Promise<MessagePage> {
       const sessionKey = sessionKeyText(key)
-      const end = before === undefined ? undefined : parseMessageCursor(before)
-      const messages = await readMessages(db, sessionKey, limit + 1, end, skipDamaged)
-      const page = messages.slice(0, limit).toReversed()
+      const before = cursor === undefined ? undefined : parseMessageCursor(cursor)
+      const named = branch === undefined ? undefined : await requireTurn(db, sessionKey, branch)
+      const end = named && before === undefined ? await findLeaf(db, sessionKey, named) : undefined
+      const found = await readMessages(db, sessionKey, limit + 1, { end, before }, skipDamaged)
+      const page = found.slice(0, limit).toReversed()
+      const isFirst = found.length <= limit
       return {
-        messages: page,
-        nextCursor: messages.length > limit ? formatMessageCursor(page[0]!.seq) : null
+        messages: page.map(({ seq, turnId, message }) => ({ seq, turnId, message })),
+        branches: await readBranches(db, sessionKey, page, isFirst),
+        nextCursor: isFirst ? null : formatMessageCursor(page[0]!.seq)
       }
     },
     async runs(key, after, limit) {

@@ -1,43 +1,125 @@
 import type { SessionMessage, StoredMessage } from '@svc/registry'
 import { createPause } from '@svc/registry/kit'
-import { sql, type Kysely } from 'kysely'
+import { sql, type ExpressionBuilder, type Kysely } from 'kysely'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import {
+  findBase,
+  findStretches,
+  selectBranches,
+  type Place,
+  type Stretch
+} from '../rows/session-branches.ts'
 import type { Tables } from '../tables.ts'
 
 // Larger messages, in bytes, are read one by one.
 const MAX_PAGED = 65_536
+// Over the number of any message.
+const NEWEST = 2_147_483_647
 
-/**
- * Reads messages of a session, newest first; a damaged one is null.
- * @param end only those before this one
- */
+/** A message, and whose row has it: of another session if that is shared with a fork. */
+export interface PlacedMessage extends StoredMessage {
+  readonly key: string
+}
+
+/** Where to begin to read. */
+export interface ReadFrom {
+  /** The last message; default the newest. */
+  readonly end?: Place | undefined
+  /** Only messages before this one of the session, on its branch. */
+  readonly before?: number | undefined
+}
+
+interface MessageRow extends Place {
+  readonly turnId: string
+  readonly short: string | null
+}
+
+/** Reads messages of a branch of a session, newest first; a damaged one is null. */
 export async function readMessages(
   db: Kysely<Tables>,
   sessionKey: string,
   limit: number,
-  end: number | undefined,
+  from: ReadFrom,
   skipDamaged: SkipDamaged
-): Promise<StoredMessage[]> {
-  const short = sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`
-  let query = db.selectFrom('session_message').select(['seq', 'turn_id', short.as('short')])
-  query = query.where('session_key', '=', sessionKey)
-  if (end !== undefined) query = query.where('seq', '<', end)
-  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+): Promise<PlacedMessage[]> {
   const pause = createPause()
-  const messages: StoredMessage[] = []
-  for (const { seq, turn_id: turnId, short: json } of rows) {
-    const stored = json ?? (await readLarge(db, sessionKey, seq))
+  const messages: PlacedMessage[] = []
+  for (const { key, seq, turnId, short } of await readRows(db, sessionKey, limit, from)) {
+    const stored = short ?? (await readLarge(db, { key, seq }))
     // The session was removed meanwhile.
     if (stored === undefined) break
     const message = parseStored<SessionMessage>(stored) ?? null
-    if (message === null) skipDamaged('session_message', `${sessionKey} ${seq}`)
-    messages.push({ seq, turnId, message })
-    if (json === null) await pause()
+    if (message === null) skipDamaged('session_message', `${key} ${seq}`)
+    messages.push({ key, seq, turnId, message })
+    if (short === null) await pause()
   }
   return messages
 }
 
-async function readLarge(db: Kysely<Tables>, sessionKey: string, seq: number): Promise<string | undefined> {
-  const row = db.selectFrom('session_message').select('message').where('session_key', '=', sessionKey)
+// One query for a session without branches.
+async function readRows(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  limit: number,
+  { end, before }: ReadFrom
+): Promise<MessageRow[]> {
+  const { key, seq } = end ?? { key: sessionKey, seq: before ?? NEWEST }
+  const last = before === undefined ? seq : before - 1
+  const own = selectRows(db).where('session_key', '=', key).where('seq', '<=', last)
+  const found = await db
+    .selectFrom(own.orderBy('seq', 'desc').limit(limit).as('own'))
+    .select(['seq', 'turn_id', 'short'])
+    .select([sql<string | null>`null`.as('parent_key'), sql<number | null>`null`.as('parent_seq')])
+    .unionAll(
+      db
+        .selectFrom(selectBranches(db, { key, seq }, 1).as('branch'))
+        .select(['first_seq as seq', sql<null>`null`.as('turn_id'), sql<null>`null`.as('short')])
+        .select(['parent_key', 'parent_seq']) as never
+    )
+    .execute()
+  const branch = found.find(({ parent_key }) => parent_key !== null)
+  const rows = found
+    .filter(({ parent_key, seq: at }) => parent_key === null && at >= (branch?.seq ?? 0))
+    .map(({ seq: at, turn_id: turnId, short }) => ({ key, seq: at, turnId, short }))
+    .toSorted((a, b) => b.seq - a.seq)
+  const left = limit - rows.length
+  if (branch !== undefined && left > 0)
+    return [...rows, ...(await readBefore(db, { key: branch.parent_key!, seq: branch.parent_seq! }, left))]
+  if (found.length > 0 || before === undefined) return rows
+  // A message that the session shares with the one it is a fork of.
+  const base = await findBase(db, sessionKey)
+  return base === undefined ? rows : readRows(db, base.parent_key, limit, { before })
+}
+
+async function readBefore(db: Kysely<Tables>, end: Place, limit: number): Promise<MessageRow[]> {
+  const found: MessageRow[] = []
+  // Messages may have been removed in between, so that ranges have fewer than they seem to.
+  for (let next: Place | undefined = end; next !== undefined && found.length < limit;) {
+    const left: number = limit - found.length
+    const { stretches, rest } = await findStretches(db, next, left)
+    if (stretches.length > 0)
+      for (const { session_key: key, seq, turn_id: turnId, short } of await selectRows(db)
+        .select('session_key')
+        .where(({ eb, and, or }) => or(stretches.map((stretch) => and(isIn(eb as never, stretch)))))
+        .orderBy('seq', 'desc')
+        .limit(left)
+        .execute())
+        found.push({ key, seq, turnId, short })
+    next = rest
+  }
+  return found
+}
+
+function isIn(eb: ExpressionBuilder<Tables, 'session_message'>, { key, from, to }: Stretch) {
+  return [eb('session_key', '=', key), eb('seq', '>=', from), eb('seq', '<=', to)]
+}
+
+function selectRows(db: Kysely<Tables>) {
+  const short = sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`
+  return db.selectFrom('session_message').select(['seq', 'turn_id', short.as('short')])
+}
+
+async function readLarge(db: Kysely<Tables>, { key, seq }: Place): Promise<string | undefined> {
+  const row = db.selectFrom('session_message').select('message').where('session_key', '=', key)
   return (await row.where('seq', '=', seq).executeTakeFirst())?.message
 }

@@ -1,11 +1,13 @@
-import type { SessionKey, SessionMessage, SessionStore } from '@svc/registry'
+import { RUN_ERR_NO_TURN, type SessionKey, type SessionMessage, type SessionStore } from '@svc/registry'
 import { isOwnTurn, sessionKeyText, titleOf, type SessionLocks } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import type { Commit } from '../commit.ts'
+import { Refused, type Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions, removeTurns } from '../maintenance/sweep-sessions.ts'
 import { findSessionKeys } from '../rows/of-session.ts'
 import { requireEpoch } from '../rows/require-epoch.ts'
+import type { Place } from '../rows/session-branches.ts'
+import { findPlace, hasTurn } from '../rows/session-place.ts'
 import { toSessionRow } from '../rows/session-rows.ts'
 import type { Tables } from '../tables.ts'
 import { readMessages } from './session-messages.ts'
@@ -19,8 +21,10 @@ export function createSessionStore(
   locks: SessionLocks
 ): SessionStore {
   return {
-    async load(key, maxMessages) {
-      const stored = await readMessages(db, sessionKeyText(key), maxMessages, undefined, skipDamaged)
+    async load(key, maxMessages, from) {
+      const sessionKey = sessionKeyText(key)
+      const end = from && (await findPlace(db, sessionKey, from))
+      const stored = await readMessages(db, sessionKey, maxMessages, { end }, skipDamaged)
       const messages: SessionMessage[] = []
       for (const { message } of stored) {
         // The messages before a damaged one may be half of an exchange.
@@ -29,14 +33,17 @@ export function createSessionStore(
       }
       return messages.toReversed()
     },
-    append: (key, turnId, messages, fence) =>
+    append: (key, turnId, messages, fence, from) =>
       commit.write(async (trx) => {
         await requireEpoch(trx, fence, commit.isShared)
         const sessionKey = sessionKeyText(key)
         const turn = trx.selectFrom('session_message').where('session_key', '=', sessionKey)
         if (await turn.select('seq').where('turn_id', '=', turnId).limit(1).executeTakeFirst()) return
         if (messages.length === 0) return
+        const place = from && (await findPlace(trx, sessionKey, from).catch(refuse))
         const first = (await lengthen(trx, key, turnId, messages)) - messages.length + 1
+        if (place !== undefined && (place.key !== sessionKey || place.seq !== first - 1))
+          await beginBranch(trx, sessionKey, first, place)
         const rows = messages.map((message, index) => ({
           session_key: sessionKey,
           seq: first + index,
@@ -45,6 +52,7 @@ export function createSessionStore(
         }))
         await trx.insertInto('session_message').values(rows).execute()
       }),
+    hasTurn: (key, runId) => hasTurn(db, sessionKeyText(key), runId),
     remove: (key) => commit.write((trx) => removeSessions(trx, [sessionKeyText(key)])),
     removeTurns: (key, runIds) => commit.write((trx) => removeTurns(trx, sessionKeyText(key), runIds)),
     keys: (query) => findSessionKeys(db, 'session', query),
@@ -52,6 +60,20 @@ export function createSessionStore(
     lock: (key, signal, holder, onPlace) => locks.lock(sessionKeyText(key), signal, holder, onPlace),
     place: (key, runId, ifFree) => locks.place(sessionKeyText(key), runId, ifFree)
   }
+}
+
+function refuse(err: unknown): never {
+  throw err instanceof RUN_ERR_NO_TURN ? new Refused(err) : err
+}
+
+async function beginBranch(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  first: number,
+  { key, seq }: Place
+): Promise<void> {
+  const branch = { session_key: sessionKey, first_seq: first, parent_key: key, parent_seq: seq }
+  await db.insertInto('session_branch').values(branch).execute()
 }
 
 // Counts the turn, reserves numbers for its messages and returns the last one.

@@ -14,6 +14,7 @@ import {
   runFenceContract,
   sessionIndexContract,
   sessionStoreContract,
+  sessionTreeContract,
   taskStoreContract
 } from '@svc/registry/testing'
 import type { Test } from 'tap'
@@ -38,6 +39,7 @@ export function storeContracts(t: Test, open: OpenStore): void {
     )
   )
   t.test('the list of sessions', async (t) => sessionIndexContract(t, () => open()))
+  t.test('the tree of turns', async (t) => sessionTreeContract(t, () => open()))
   t.test('turns of suspended runs', async (t) => keptTurnContract(t, () => open()))
   t.test('what runs write', async (t) => runFenceContract(t, () => open({ stateKey: 'ab'.repeat(32) })))
   t.test('what belongs to a session or a person', async (t) =>

@@ -178,8 +178,27 @@ t.test('a page of sessions and a page of messages read only their rows', async (
     named.some((plan) => plan.includes('session_of_owner (owner=? AND session_id=?)')),
     named.join()
   )
-  for (const before of [{}, { before: 'm9' }])
-    t.same(await plansOf(async () => index.messages(key, { limit: 9, ...before })), [
-      `SEARCH session_message USING INDEX sqlite_autoindex_session_message_1 (session_key=?${'before' in before ? ' AND seq<?' : ''})`
+  for (const before of [{}, { before: 'm9' }]) {
+    const plans = await plansOf(async () => index.messages(key, { limit: 9, ...before }))
+    const searched = plans.filter((plan) => plan.startsWith('SEARCH'))
+    t.same(searched, [
+      'SEARCH session_message USING INDEX sqlite_autoindex_session_message_1 (session_key=? AND seq<?)',
+      'SEARCH session_branch USING INDEX sqlite_autoindex_session_branch_1 (session_key=? AND first_seq<?)',
+      ...('before' in before
+        ? ['SEARCH session_branch USING INDEX sqlite_autoindex_session_branch_1 (session_key=?)']
+        : []),
+      'SEARCH session_branch USING INDEX session_branch_parent (parent_key=? AND parent_seq>? AND parent_seq<?)'
     ])
+    t.notOk(plans.some((plan) => plan.includes('SCAN session') || plan.includes('TEMP B-TREE FOR ORDER')))
+  }
+  const ofRun = await plansOf(async () =>
+    t.rejects(async () => index.messages(key, { limit: 9, branch: 'r' }), { code: 'RUN_ERR_NO_TURN' })
+  )
+  t.same(
+    ofRun.filter((plan) => plan.includes('session_message')),
+    [
+      'SEARCH session_message USING INDEX session_message_turn (session_key=? AND turn_id=?)',
+      'SEARCH session_message USING INDEX session_message_turn (session_key=? AND turn_id>? AND turn_id<?)'
+    ]
+  )
 })

@@ -42,7 +42,7 @@ export interface SessionPage {
 
 /** A message as a session keeps it. */
 export interface StoredMessage {
-  /** Its place in the session, from 1. */
+  /** Its place in the session, from 1; on a branch, messages have ascending places, with gaps. */
   readonly seq: number
   /** The turn that it was saved with. It begins with the id of the run, which a path may follow after a slash. */
   readonly turnId: string
@@ -54,13 +54,25 @@ export interface StoredMessage {
 export interface MessageQuery {
   /** At most this many; 1–1,000. */
   limit: number
-  /** The `nextCursor` of the previous page. */
+  /** The `nextCursor` of the previous page, which is on the same branch. */
   before?: string
+  /** A run with a turn on the branch: the newest such branch. Default: the branch of the newest turn. */
+  branch?: string
+}
+
+/** Turns that follow the same turn, each on a branch of its own. */
+export interface TurnBranches {
+  /** The run of the turn that they follow; null at the beginning. */
+  readonly after: string | null
+  /** Their runs, oldest first; at least two. */
+  readonly turns: readonly string[]
 }
 
 /** One page of messages, oldest first; `nextCursor` is that of the page of older messages, null if there are none. */
 export interface MessagePage {
   messages: StoredMessage[]
+  /** Where turns of the page have siblings on other branches. */
+  branches: TurnBranches[]
   nextCursor: string | null
 }
 
@@ -92,7 +104,10 @@ export interface SessionIndex {
   list(query: SessionQuery): Awaitable<SessionPage>
   /** Changes a session; undefined if there is none. */
   update(key: SessionKey, change: SessionUpdate): Awaitable<StoredSession | undefined>
-  /** A page of messages; empty if there is no session. Reads none outside of the page. @throws REG_ERR_BAD_CURSOR */
+  /**
+   * A page of the messages of a branch; empty if there is no session. Reads none outside of the page.
+   * @throws REG_ERR_BAD_CURSOR, RUN_ERR_NO_TURN if no turn of the session is of `branch`
+   */
   messages(key: SessionKey, query: MessageQuery): Awaitable<MessagePage>
   /** The runs that entered after this ordinal, at most `limit`, in order. They may have been removed. */
   runs(key: SessionKey, after: number, limit: number): Awaitable<SessionRun[]>

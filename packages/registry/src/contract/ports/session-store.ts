@@ -118,20 +118,43 @@ export interface OwnedSessions {
   keys(query: SessionKeyQuery): Awaitable<SessionKey[]>
 }
 
+/**
+ * Where a run continues a session, whose turns are a tree: each follows an earlier one. Without it a run continues after the newest turn.
+ * Further turns of a run follow its own last one.
+ */
+export interface Continuation {
+  readonly runId: string
+  /** The run whose turn it follows; null: none, at the beginning. Undefined only with `along`: the newest turn there. */
+  readonly after?: string | null | undefined
+  /**
+   * The session that has that turn, if it is another one: that of the team whose member the run calls. Then it continues after its newest
+   * turn of a run on the branch of that turn.
+   */
+  readonly along?: SessionKey | undefined
+}
+
 /** Keeps the messages of conversations. */
 export interface SessionStore extends OwnedSessions {
-  /** The newest `maxMessages` messages, oldest first. */
-  load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]>
+  /**
+   * The last `maxMessages` messages of a branch, oldest first.
+   * @param from where the branch ends; default: at the newest turn
+   * @throws RUN_ERR_NO_TURN
+   */
+  load(key: SessionKey, maxMessages: number, from?: Continuation): Awaitable<SessionMessage[]>
   /**
    * Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored.
-   * @throws RUN_ERR_FENCED as `RunFence` says
+   * @param from which turn it follows; default: the newest one
+   * @throws RUN_ERR_FENCED as `RunFence` says, RUN_ERR_NO_TURN
    */
   append(
     key: SessionKey,
     turnId: string,
     messages: readonly SessionMessage[],
-    fence?: RunFence
+    fence?: RunFence,
+    from?: Continuation
   ): Awaitable<void>
+  /** True if a run has a turn in the session. Absent: a start cannot name the turn that it continues. */
+  hasTurn?(key: SessionKey, runId: string): Awaitable<boolean>
   /** Removes a conversation. */
   remove(key: SessionKey): Awaitable<void>
   /**

@@ -127,7 +127,7 @@ export class QueuedRuns {
 
   #toStart(run: StoredRun, kept: KeptInput, { value }: RecordedInput, options: StartOptions): QueuedStart {
     const { exposures, maxLogBytes } = this.#host
-    const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run), input: value })
+    const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
     return { run, first, checkpoint: toResumeState(kept, options, exposures) }
   }
 

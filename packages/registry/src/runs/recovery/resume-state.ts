@@ -20,6 +20,7 @@ const ResumeStateSchema = Type.Object({
     Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
   ),
   userId: Type.Optional(Type.String()),
+  afterTurn: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
   messages: Type.Optional(ConversationSchema),
   instructions: Type.Optional(Type.String()),
@@ -54,7 +55,7 @@ export function toResumeState(
   options: StartOptions,
   exposures: Pick<Exposures, 'policyOf'>
 ): ResumeState {
-  const { principal = ANONYMOUS, userId, envelope, surface, authorize, redact } = options
+  const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact } = options
   const { messages, instructions, tools } = options
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
   const state = {
@@ -62,6 +63,7 @@ export function toResumeState(
     ...(files.length > 0 && { files: [...files] }),
     principal,
     ...(userId !== undefined && { userId }),
+    ...(afterTurn !== undefined && { afterTurn }),
     ...(envelope !== undefined && { envelope }),
     ...(messages !== undefined && { messages: [...messages] }),
     ...(instructions !== undefined && { instructions }),

@@ -25,7 +25,9 @@ export async function leaveTurn(stores: Stores, run: Leaving, { owner, keep }: L
   }
   const key = keyOf(run, owner)
   await stores.sessionIndex?.enter(key, runId)
-  await stores.sessions.append(key, runId, turn.build(), { runId, epoch })
+  const { afterTurn: after } = turn
+  const from = after === undefined ? undefined : { runId, after }
+  await stores.sessions.append(key, runId, turn.build(), { runId, epoch }, from)
 }
 
 /** True if the turn of a run is the last one of its session: it was saved before the run could be canceled. */

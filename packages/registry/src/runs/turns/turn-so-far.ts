@@ -41,10 +41,13 @@ class Step {
 export class TurnSoFar {
   readonly #messages: SessionMessage[] = []
   #step = new Step()
+  /** As in `StartOptions`. */
+  afterTurn: string | null | undefined
 
   add(part: Part): void {
     if (part.source?.length || ('parentToolCallId' in part && part.parentToolCallId !== undefined)) return
     if (part.type === 'start') {
+      this.afterTurn = part.afterTurn
       if (part.input !== undefined) this.#messages.push(toUserMessage(part.input))
     } else if (part.type === 'step.start') this.#beginStep(part)
     else if (part.type === 'text') this.#step.text += part.text

@@ -1,18 +1,11 @@
 import type { RunMetadata } from '../../contract/run-metadata.ts'
 import type { RunnableKind } from '../../contract/names.ts'
 import type { SessionKey, SessionMessage } from '../../contract/ports/session-store.ts'
-import type { StoredMessage } from '../../contract/ports/session-index.ts'
+import { isOwnTurn, runIdOfTurn } from '../session-title.ts'
+import { TurnTree, type KeptTurn } from './turn-tree.ts'
 
 // Per session; the oldest go first. At most twice as many are kept.
-const MAX_MESSAGES = 10_000
 const MAX_RUNS = 10_000
-
-interface KeptTurn {
-  readonly turnId: string
-  /** The number of its first message, from 1. */
-  readonly first: number
-  readonly messages: readonly SessionMessage[]
-}
 
 /** A session in process memory. One object with few others, since a busy service makes thousands a second. */
 export class SessionEntry implements SessionKey {
@@ -39,10 +32,8 @@ export class SessionEntry implements SessionKey {
   newer: SessionEntry | undefined = undefined
   /** The ordinal of the last run that entered; 0 if none has. */
   lastOrdinal = 0
-  #turns: KeptTurn[] = []
+  readonly tree = new TurnTree()
   #runs: string[] = []
-  #lastSeq = 0
-  #kept = 0
 
   constructor({ registry, owner, kind, name, sessionId }: SessionKey, text: string) {
     this.registry = registry
@@ -73,60 +64,17 @@ export class SessionEntry implements SessionKey {
     return { first, runIds: this.#runs.slice(first - oldest, first - oldest + limit) }
   }
 
-  /** Adds a turn; false if it is the last one. */
-  append(turnId: string, messages: readonly SessionMessage[]): boolean {
-    if (this.#turns.at(-1)?.turnId === turnId) return false
-    this.#turns.push({ turnId, first: this.#lastSeq + 1, messages })
-    this.#lastSeq += messages.length
-    this.#kept += messages.length
+  /** Adds a turn that follows `previous`; false if it is the newest one. */
+  append(turnId: string, messages: readonly SessionMessage[], previous: KeptTurn | undefined): boolean {
+    if (!this.tree.append(turnId, messages, previous)) return false
     if (this.turns++ === 0) this.first = messages
-    if (this.#kept > MAX_MESSAGES * 2) this.#forget()
     return true
   }
 
   /** Removes the turns of members and steps of these runs; true if no messages are left. */
   removeTurns(runIds: ReadonlySet<string>): boolean {
-    const left = this.#turns.filter(({ turnId }) => {
-      const slash = turnId.indexOf('/')
-      return slash === -1 || !runIds.has(turnId.slice(0, slash))
-    })
-    this.turns -= this.#turns.length - left.length
-    this.#turns = left
-    this.#kept = left.reduce((sum, { messages }) => sum + messages.length, 0)
-    if (this.title === undefined) this.first = left[0]?.messages
-    return left.length === 0
-  }
-
-  /** At most `limit` messages before `end`, oldest first. */
-  messagesBefore(end: number, limit: number): StoredMessage[] {
-    const found: StoredMessage[] = []
-    for (let at = this.#lastTurnBefore(end); at >= 0 && found.length < limit; at--) {
-      const { turnId, first, messages } = this.#turns[at]!
-      for (let index = messages.length - 1; index >= 0 && found.length < limit; index--)
-        if (first + index < end) found.push({ seq: first + index, turnId, message: messages[index]! })
-    }
-    return found.toReversed()
-  }
-
-  /** True if it has messages before this one. */
-  hasBefore(seq: number): boolean {
-    return seq > (this.#turns[0]?.first ?? seq)
-  }
-
-  // The index of the last turn that begins before this message; -1 if there is none.
-  #lastTurnBefore(end: number): number {
-    let [low, high] = [0, this.#turns.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#turns[middle]!.first < end) low = middle + 1
-      else high = middle
-    }
-    return low - 1
-  }
-
-  #forget(): void {
-    let from = 0
-    while (this.#kept > MAX_MESSAGES) this.#kept -= this.#turns[from++]!.messages.length
-    this.#turns = this.#turns.slice(from)
+    this.turns -= this.tree.remove(({ turnId }) => !isOwnTurn(turnId) && runIds.has(runIdOfTurn(turnId)))
+    if (this.title === undefined) this.first = this.tree.oldest?.messages
+    return this.tree.newest === undefined
   }
 }

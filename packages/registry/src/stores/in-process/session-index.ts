@@ -1,5 +1,7 @@
 import { createScopeFilter } from '../../contract/ports/run-scope.ts'
 import type {
+  MessagePage,
+  MessageQuery,
   SessionIndex,
   SessionPage,
   SessionQuery,
@@ -18,6 +20,7 @@ import { titleOf } from '../session-title.ts'
 import type { RunTable } from './run-table.ts'
 import type { SessionEntry } from './session-entry.ts'
 import type { SessionTable } from './session-table.ts'
+import { requireTurn, type TurnTree } from './turn-tree.ts'
 
 /** The list of sessions in process memory. */
 export function createInProcessSessionIndex(
@@ -50,19 +53,27 @@ export function createInProcessSessionIndex(
       sessions.changed(session)
       return show(session)
     },
-    messages(key, { limit, before }) {
-      const end = before === undefined ? Infinity : parseMessageCursor(before)
-      const session = sessions.get(sessionKeyText(key))
-      const messages = session?.messagesBefore(end, limit) ?? []
-      const [first] = messages
-      const hasMore = first !== undefined && session!.hasBefore(first.seq)
-      return { messages, nextCursor: hasMore ? formatMessageCursor(first.seq) : null }
-    },
+    messages: (key, query) => readPage(sessions.get(sessionKeyText(key))?.tree, query),
     runs(key, after, limit) {
       const { first = 0, runIds = [] } = sessions.get(sessionKeyText(key))?.runsAfter(after, limit) ?? {}
       return runIds.map((runId, at) => ({ ordinal: first + at, runId }))
     },
     follow: (key, listener) => sessions.followers.follow(sessionKeyText(key), listener)
+  }
+}
+
+function readPage(tree: TurnTree | undefined, { limit, before, branch }: MessageQuery): MessagePage {
+  const end = before === undefined ? undefined : parseMessageCursor(before)
+  const named = branch === undefined ? undefined : requireTurn(tree, branch)
+  if (tree === undefined) return { messages: [], branches: [], nextCursor: null }
+  const leaf = named === undefined ? tree.newest : tree.leafOf(named)
+  const messages = tree.messagesTo(end === undefined ? leaf : tree.turnAt(end), limit, end)
+  const [first] = messages
+  const hasMore = first !== undefined && tree.hasBefore(first.seq)
+  return {
+    messages,
+    branches: tree.branchesOf(messages, !hasMore),
+    nextCursor: hasMore ? formatMessageCursor(first.seq) : null
   }
 }
 

@@ -98,6 +98,12 @@ function statements(schema: string): string[] {
     ),
     index('session_message_turn', 'session_message (session_key, turn_id)'),
     table(
+      'session_branch',
+      `session_key ${id} not null, first_seq integer not null, parent_key ${id} not null, parent_seq integer not null,
+       primary key (session_key, first_seq)`
+    ),
+    index('session_branch_parent', 'session_branch (parent_key, parent_seq)'),
+    table(
       'session_turn',
       `session_key ${id} not null, ticket bigint not null, holder ${id} not null, node_id ${id} not null,
        primary key (session_key, ticket), unique (session_key, holder)`

@@ -14,6 +14,7 @@ import { addSchedules } from './0009-schedules.ts'
 import { addSessionList } from './0010-session-list.ts'
 import { addLeftTurns } from './0011-left-turns.ts'
 import { addOwnedRows } from './0012-owned-rows.ts'
+import { addSessionBranches } from './0013-session-branches.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -28,7 +29,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-schedules': { up: addSchedules },
   '0010-session-list': { up: addSessionList },
   '0011-left-turns': { up: addLeftTurns },
-  '0012-owned-rows': { up: addOwnedRows }
+  '0012-owned-rows': { up: addOwnedRows },
+  '0013-session-branches': { up: addSessionBranches }
 }
 
 // Milliseconds to wait for another program's lock.

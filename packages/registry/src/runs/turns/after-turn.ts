@@ -1,0 +1,45 @@
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { Exposures } from '../../access/exposures.ts'
+import { ANONYMOUS } from '../../contract/principal.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
+import { AfterTurnSchema } from '../../contract/run-body.ts'
+import type { Runnable } from '../../contract/runnable.ts'
+import { RUN_ERR_NO_TURN, RUN_ERR_STORE } from '../../errors.ts'
+import { sessionOwnerOf } from '../place-run.ts'
+import { badInput } from '../require-input.ts'
+import { isRefusedStart } from '../run-error.ts'
+import type { StartOptions } from '../start-options.ts'
+
+const check = TypeCompiler.Compile(AfterTurnSchema)
+
+/**
+ * Checks the turn that a caller named: its session has it, or the run was started before.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_TURN, RUN_ERR_STORE
+ */
+export async function requireAfterTurn(
+  { stores, exposures }: { stores: Stores; exposures: Pick<Exposures, 'registryOf'> },
+  runnable: Runnable,
+  options: StartOptions
+): Promise<void> {
+  const { afterTurn, sessionId, startKey, principal = ANONYMOUS } = options
+  if (!check.Check(afterTurn)) throw refuse('must be the id of a run, or null')
+  if (sessionId === undefined) throw refuse('must be left out without sessionId')
+  const { kind, name, takesTurns } = runnable
+  if (takesTurns !== true || stores.sessions.hasTurn === undefined)
+    throw refuse(`must be left out: runs of the ${kind} "${name}" take no turns of a session`)
+  if (afterTurn === null) return
+  const registry = options.registry ?? exposures.registryOf(runnable)
+  const key = { registry, kind, name, sessionId, owner: sessionOwnerOf(options) }
+  try {
+    if (await stores.sessions.hasTurn(key, afterTurn)) return
+    if (startKey === undefined) throw new RUN_ERR_NO_TURN(afterTurn)
+    const started = await stores.runs.findStarted({ registry, owner: principal.sub, startKey })
+    if (started === undefined) throw new RUN_ERR_NO_TURN(afterTurn)
+  } catch (err) {
+    throw isRefusedStart(err) ? err : new RUN_ERR_STORE({ cause: err })
+  }
+}
+
+function refuse(message: string): Error {
+  return badInput([{ path: 'afterTurn', message }])
+}
