@@ -33,10 +33,10 @@ export interface StoredPart {
 }
 
 /**
- * What the database itself saw. Triggers write down who has which run, and every write to a run by a process that does not have
+ * What the database itself sees. Triggers write down who has which run, and every write to a run by a process that does not have
  * it: the process is the `application_name` of the connection.
  */
-const TRIGGERS = `
+const SCHEMA = `
   create schema audit;
   create table audit.lease (run_id text, epoch int, writer text, at timestamptz, primary key (run_id, epoch));
   create table audit.step (run_id text, key text, at timestamptz);
@@ -70,9 +70,15 @@ const TRIGGERS = `
       else update audit.node set gone_at = clock_timestamp() where node_id = old.node_id;
       end if;
       return null;
-    end $$;
-  create trigger audit after insert or delete on node for each row execute function audit.on_node();
-  create trigger audit after insert or update on run for each row execute function audit.on_run();`
+    end $$;`
+
+// Each in a transaction of its own: nodes are at work, and lock the tables in an order of theirs.
+const TRIGGERS = [
+  'create trigger audit after insert or update on run for each row execute function audit.on_run()',
+  triggerOnRows('run_part'),
+  triggerOnRows('run_step'),
+  'create trigger audit after insert or delete on node for each row execute function audit.on_node()'
+]
 
 const MS = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
@@ -84,8 +90,12 @@ function onRows(table: string, key: string, kept: string): string {
       insert into ${kept} select n.run_id, n.${key}, clock_timestamp() from new_rows n;
       perform audit.check_owner(n.run_id, '${table}') from (select distinct run_id from new_rows) n;
       return null;
-    end $$;
-  create trigger audit after insert on ${table} referencing new table as new_rows for each statement execute function audit.on_${table}();`
+    end $$;`
+}
+
+function triggerOnRows(table: string): string {
+  return `create trigger audit after insert on ${table} referencing new table as new_rows
+    for each statement execute function audit.on_${table}()`
 }
 
 /** Watches a database whose tables exist. */
@@ -98,7 +108,8 @@ export class Audit {
 
   static async begin(url: string): Promise<Audit> {
     const audit = new Audit(url)
-    await audit.query(TRIGGERS)
+    await audit.query(SCHEMA)
+    for (const trigger of TRIGGERS) await audit.query(trigger)
     // The first node is there already.
     await audit.query(
       `insert into audit.node select node_id, (select application_name from pg_stat_activity where datname is not null

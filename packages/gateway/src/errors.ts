@@ -56,6 +56,12 @@ export const GTW_ERR_TOO_MANY_RUNS = createError(
   'This connection follows too many runs',
   429
 )
+/** `session.unwatch` of a session that this connection does not follow. */
+export const GTW_ERR_NOT_WATCHED = createError<[sessionId: string]>(
+  'GTW_ERR_NOT_WATCHED',
+  'This connection does not follow the session "%s"',
+  404
+)
 /** The connection has a call already. */
 export const GTW_ERR_CALL_IN_PROGRESS = createError(
   'GTW_ERR_CALL_IN_PROGRESS',

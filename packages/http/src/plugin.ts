@@ -24,6 +24,7 @@ import { runFilesRoutes } from './routes/run-files.ts'
 import { runRoutes } from './routes/run.ts'
 import { runsRoutes } from './routes/runs.ts'
 import { schedulesRoutes } from './routes/schedules.ts'
+import { sessionsRoutes } from './routes/sessions.ts'
 import { streamRoutes } from './routes/stream.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './surface.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
@@ -106,6 +107,7 @@ export async function serve(
     runFilesRoutes(scope, surface)
     approvalsRoutes(scope, surface)
     inputsRoutes(scope, surface)
+    sessionsRoutes(scope, surface)
     schedulesRoutes(scope, surface)
     if (policy.hasAdmin) adminRoutes(scope, surface)
     healthRoutes(scope, surface)

@@ -113,6 +113,8 @@ export type {
   ScheduleOptions,
   Schedules
 } from './schedules/schedules.ts'
+export type { ChannelPart, Sessions } from './sessions/sessions.ts'
+export type { Session, SessionChange } from './contract/session.ts'
 export type { GivenChange } from './schedules/schedule-plan.ts'
 export type { CatchUp, NewSchedule, Schedule, ScheduleChange } from './contract/schedule.ts'
 

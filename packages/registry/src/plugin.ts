@@ -10,6 +10,7 @@ import { createRunEngine } from './runs/create-run-engine.ts'
 import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Schedules } from './schedules/schedules.ts'
+import type { Sessions } from './sessions/sessions.ts'
 import type { Stores } from './contract/ports/stores.ts'
 import { defaultCloseDelay, serveOn } from './app/serve-on.ts'
 import { whileServing } from './app/while-serving.ts'
@@ -24,6 +25,7 @@ declare module 'fastify' {
     registry: Registry
     runs: RunEngine
     schedules: Schedules
+    sessions: Sessions
     events: EventBus
   }
 }
@@ -34,7 +36,7 @@ interface Maker {
   scope: FastifyInstance
 }
 
-/** The registry and the run engine of an app or a scope: `fastify.registry`, `fastify.runs`, `fastify.schedules`, `fastify.events`. */
+/** The registry and the run engine of an app or a scope: `fastify.registry`, `runs`, `sessions`, `schedules` and `events`. */
 export function installEngine(
   app: FastifyInstance,
   options: RegistryPluginOptions,
@@ -58,6 +60,7 @@ export function installEngine(
   app.decorate('registry', registry)
   app.decorate('runs', runs)
   app.decorate('schedules', runs.schedules)
+  app.decorate('sessions', runs.sessions)
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => runs.exposures.requireDistinct())

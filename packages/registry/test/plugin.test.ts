@@ -98,6 +98,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'release',
     'resume',
     'schedules',
+    'sessions',
     'start',
     'stores'
   ])

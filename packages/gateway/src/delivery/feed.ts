@@ -1,31 +1,33 @@
 import { RUN_ERR_NOT_FOUND, type LogEntry, type RunResult } from '@svc/registry'
-import { isPromise, loadResult, LogReader, type LogHost } from '@svc/registry/kit'
+import { formatPosition, isPromise, loadResult, type EntryReader, type LogHost } from '@svc/registry/kit'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
 
 /** Options of a feed. */
-export interface FeedOptions extends Projection {
+export interface FeedOptions extends Omit<Projection, 'runId'> {
   readonly runs: LogHost
-  /** Begins after this `seq`. */
-  readonly after: number
+  /** Reads a run, or the runs of a session; closed with the feed. */
+  readonly reader: EntryReader
+  /** The session that the reader follows; its events have the place in it. */
+  readonly sessionId?: string | undefined
   readonly outlet: Outlet
   emit(event: ServerEvent): void
-  /** Called once, at the end of the run, or with the error if the log cannot be read. */
+  /** Called once, at the end of the run or the reader, or with the error if a log cannot be read. */
   ended(err?: unknown): void
 }
 
 /**
- * Sends one run to one socket: reads the log when the connection accepts more, and keeps only its position. A slow client
+ * Sends one run, or one session, to one socket: reads the log when the connection accepts more, and keeps only its position. A slow client
  * holds back neither the run nor other readers.
  */
 export class Feed {
   readonly #options: FeedOptions
-  readonly #reader: LogReader
+  readonly #reader: EntryReader
   #closed = false
 
   constructor(options: FeedOptions) {
     this.#options = options
-    this.#reader = new LogReader(options.runs, options.runId, options.after)
+    this.#reader = options.reader
     if (options.parts) this.#reader.followTransients()
   }
 
@@ -59,7 +61,7 @@ export class Feed {
   // True if there may be more to read. `setImmediate` batches the wake-ups of one turn of the event loop.
   #take(entries: readonly LogEntry[]): boolean {
     for (const entry of entries) {
-      if (this.#reader.ended && entry === entries.at(-1)) return this.#finish(entry)
+      if (this.#reader.endsRun && entry === entries.at(-1)) return this.#finish(entry)
       this.#emit(entry)
     }
     if (this.#reader.ended) {
@@ -73,22 +75,24 @@ export class Feed {
   }
 
   #emitTransients(): void {
-    const { kind, runId, emit } = this.#options
-    for (const { part } of this.#reader.takeTransients()) emit([`${kind}.part`, { runId, part }])
+    const { kind, sessionId, emit } = this.#options
+    const place = sessionId === undefined ? {} : { sessionId }
+    for (const { part, runId = this.#reader.runId } of this.#reader.takeTransients())
+      emit([`${kind}.part`, { runId, part, ...place }])
   }
 
-  // The log has no last part: the run is suspended, its store fails, or it was removed.
+  // The log has no last part: the run is suspended, its store fails, or it was removed. A session has no end of its own.
   #endWithoutLast(): void {
-    const { runId, emit } = this.#options
-    const { suspended, fault, after } = this.#reader
+    const { sessionId, emit } = this.#options
+    const { runId, suspended, fault, after } = this.#reader
     if (suspended) emit(['run.suspended', { runId, seq: after }])
-    this.#end(suspended ? undefined : (fault ?? new RUN_ERR_NOT_FOUND(runId)))
+    const isWhole = suspended || (sessionId !== undefined && fault === undefined)
+    this.#end(isWhole ? undefined : (fault ?? new RUN_ERR_NOT_FOUND(runId)))
   }
 
   #finish(last: LogEntry): false {
     if (last.part.type !== 'finish') {
-      this.#emit(last)
-      this.#end()
+      this.#emitLast(last)
       return false
     }
     this.#readResult()
@@ -99,20 +103,25 @@ export class Feed {
 
   // The result has the full text of the run, and its files.
   async #readResult(): Promise<RunResult | null | undefined> {
-    const { runs, runId } = this.#options
-    const run = await runs.stores.runs.find(runId)
+    const { runs } = this.#options
+    const run = await runs.stores.runs.find(this.#reader.runId)
     return run && loadResult(runs.stores, run)
   }
 
-  #emitLast(last: LogEntry, result: RunResult | null | undefined): void {
+  #emitLast(last: LogEntry, result?: RunResult | null): void {
     if (this.#closed) return
     this.#emit(last, result ?? undefined)
-    this.#end()
+    if (this.#options.sessionId === undefined) this.#end()
+    else setImmediate(this.pump)
   }
 
-  #emit({ part }: LogEntry, result?: RunResult): void {
-    const event = projectPart(this.#options, part, result)
-    if (event !== undefined) this.#options.emit(event)
+  #emit({ seq, part }: LogEntry, result?: RunResult): void {
+    const { kind, parts, exposeToolArgs, sessionId, emit } = this.#options
+    const { runId, ordinal = 0 } = this.#reader
+    const event = projectPart({ kind, parts, exposeToolArgs, runId }, part, result)
+    if (event === undefined) return
+    if (sessionId !== undefined) Object.assign(event[1], { sessionId, id: formatPosition({ ordinal, seq }) })
+    emit(event)
   }
 
   #end(err?: unknown): void {

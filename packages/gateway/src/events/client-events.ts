@@ -10,6 +10,11 @@ import {
   type FileChunk,
   type Ok
 } from './acknowledgements.ts'
+import {
+  SESSION_ACKNOWLEDGEMENTS,
+  SESSION_CLIENT_EVENTS,
+  type SessionClientEvents
+} from './session-events.ts'
 import { VOICE_ACKNOWLEDGEMENTS, VOICE_CLIENT_EVENTS, type VoiceClientEvents } from './voice-client-events.ts'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
@@ -92,6 +97,7 @@ export const CLIENT_EVENTS = {
   'run.file': FileEventSchema,
   'approval.answer': AnswerEventSchema,
   'input.answer': InputAnswerEventSchema,
+  ...SESSION_CLIENT_EVENTS,
   ...VOICE_CLIENT_EVENTS
 } as const
 export type ClientEvent = keyof typeof CLIENT_EVENTS
@@ -108,11 +114,12 @@ export const ACKNOWLEDGEMENTS = {
   'run.file': FileChunkSchema,
   'approval.answer': OkSchema,
   'input.answer': OkSchema,
+  ...SESSION_ACKNOWLEDGEMENTS,
   ...VOICE_ACKNOWLEDGEMENTS
 } as const
 
 /** The events of clients, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`. */
-export interface ClientToServerEvents extends VoiceClientEvents {
+export interface ClientToServerEvents extends SessionClientEvents, VoiceClientEvents {
   'agent.run': ClientListener<RunEvent, { runId: string }>
   'team.run': ClientListener<RunEvent, { runId: string }>
   'workflow.run': ClientListener<RunEvent, { runId: string }>

@@ -1,4 +1,4 @@
-import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { Type, type Static, type TObject, type TProperties } from '@sinclair/typebox'
 import type { NumberedPart, RunnableKind } from '@svc/registry'
 import { FinishReasonSchema, PART_SCHEMAS, RunFileSchema, UsageSchema } from '@svc/registry/kit'
 import type { VoiceServerEvents } from './voice-server-events.ts'
@@ -7,11 +7,17 @@ const place = {
   runId: Type.String({ description: 'Distinguishes the runs of one socket' }),
   seq: Type.Integer({ minimum: 1, description: 'The number of the part; `run.watch` continues after it' })
 }
+const channel = {
+  sessionId: Type.Optional(Type.String({ description: 'Of events that `session.watch` sends' })),
+  id: Type.Optional(
+    Type.String({ description: 'The place of the part in the session; `session.watch` continues after it' })
+  )
+}
 const source = {
   source: Type.Optional(Type.Array(Type.String(), { description: 'Path of member or step names' }))
 }
 const defineEvent = <P extends TProperties>(title: string, fields: P) =>
-  Type.Object({ ...fields, ...place, ...source }, { title })
+  Type.Object({ ...fields, ...place, ...source, ...channel }, { title })
 
 /** A chunk of text. */
 export const ChunkEventSchema = defineEvent('Chunk', { chunk: Type.String({ description: 'An increment' }) })
@@ -62,13 +68,14 @@ export const PartEventSchema = Type.Object(
   {
     runId: place.runId,
     seq: Type.Optional(place.seq),
+    ...channel,
     part: Type.Union([...Object.values(PART_SCHEMAS), Type.Null()], {
       description: 'As in the log, with `at`; null if its JSON has more than 1 MiB'
     })
   },
   { title: 'PartEvent' }
 )
-export interface PartEvent {
+export interface PartEvent extends Static<TObject<typeof channel>> {
   runId: string
   /** Undefined for a transient part. */
   seq?: number
@@ -98,7 +105,13 @@ export type DoneEvent = Static<typeof DoneEventSchema>
 
 /** The last event of a failed run. Without a `runId` the run was not started. */
 export const ErrorEventSchema = Type.Object(
-  { error: Type.String(), code: Type.String(), ...Type.Partial(Type.Object(place)).properties, ...source },
+  {
+    error: Type.String(),
+    code: Type.String(),
+    ...Type.Partial(Type.Object(place)).properties,
+    ...source,
+    ...channel
+  },
   { title: 'ErrorEvent' }
 )
 export type ErrorEvent = Static<typeof ErrorEventSchema>

@@ -10,6 +10,7 @@ import { readFile } from './files.ts'
 import type { Handler } from './handler.ts'
 import { createRunHandler } from './run.ts'
 import { answerApproval, answerInput, cancelRun, watchRun } from './runs.ts'
+import { listSessions, unwatchSession, watchSession } from './sessions.ts'
 import {
   cancelAnswer,
   clearTurn,
@@ -33,6 +34,9 @@ const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<JsonEvent, Handler
   ['run.cancel', cancelRun],
   ['run.watch', watchRun],
   ['run.file', readFile],
+  ['session.list', listSessions],
+  ['session.watch', watchSession],
+  ['session.unwatch', unwatchSession],
   ['approval.answer', answerApproval],
   ['input.answer', answerInput],
   ['voice.start', startCall],

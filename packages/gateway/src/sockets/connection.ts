@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Principal, RunnableKind } from '@svc/registry'
-import { toLoggable, type LiveCall } from '@svc/registry/kit'
+import type { Principal, RunnableKind, StoredSession } from '@svc/registry'
+import { LogReader, toLoggable, type EntryReader, type LiveCall } from '@svc/registry/kit'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
@@ -29,7 +29,15 @@ export type GatewaySocket = Socket<
 const MAX_READS = 16
 
 /** A run to follow, after which part, and whether all parts are wanted. */
-type Followed = Pick<FeedOptions, 'runId' | 'kind' | 'after' | 'parts'>
+interface FollowedRun extends Pick<FeedOptions, 'kind' | 'parts'> {
+  readonly runId: string
+  readonly after: number
+}
+
+/** What a feed reads; a later one with the same id replaces it. */
+interface Followed extends Pick<FeedOptions, 'reader' | 'kind' | 'parts' | 'sessionId'> {
+  readonly id: string
+}
 
 /** One socket in the namespace: its caller, and the runs that it follows. */
 export class Connection {
@@ -90,9 +98,9 @@ export class Connection {
     return exp !== undefined && exp * 1000 <= now
   }
 
-  /** Checks that the socket may follow one more run. @throws GTW_ERR_TOO_MANY_RUNS */
-  requireCapacity(runId?: string): void {
-    if (runId !== undefined && this.#feeds?.has(runId)) return
+  /** Checks that the socket may follow one more run or session. @throws GTW_ERR_TOO_MANY_RUNS */
+  requireCapacity(id?: string): void {
+    if (id !== undefined && this.#feeds?.has(id)) return
     if (this.following + this.#starting >= this.#surface.settings.limits.runs)
       throw new GTW_ERR_TOO_MANY_RUNS()
   }
@@ -127,28 +135,20 @@ export class Connection {
   }
 
   /** Emits the events of a run after a given part, until the run or the socket ends. */
-  follow(followed: Followed): void {
+  follow({ runId, after, ...how }: FollowedRun): void {
     if (this.closed) return
-    const { runId, kind } = followed
-    const { runs, settings, keeper, log } = this.#surface
-    const feeds = (this.#feeds ??= new Map())
-    feeds.get(runId)?.close()
-    const feed = new Feed({
-      ...followed,
-      runs,
-      exposeToolArgs: settings.exposeToolArgs,
-      outlet: this.#requireOutlet(),
-      emit: (event) => this.#emit(event),
-      ended: (err) => {
-        feeds.delete(runId)
-        if (err === undefined) return keeper.ended(runId, this)
-        log.error({ err: toLoggable(err), runId }, 'the log of the run cannot be read')
-        const { error, code } = toRefusal(err)
-        this.#emit([`${kind}.error`, { error, code, runId }])
-      }
-    })
-    feeds.set(runId, feed)
-    feed.pump()
+    this.#feed({ id: runId, reader: new LogReader(this.#surface.runs, runId, after), ...how })
+  }
+
+  /** Emits the events of a session, with all parts, until its reader or the socket ends. */
+  followSession(id: string, { kind, sessionId }: StoredSession, reader: EntryReader): void {
+    this.#feed({ id, reader, kind, sessionId, parts: true })
+  }
+
+  /** Follows it no longer; false if it was not followed. */
+  unfollow(id: string): boolean {
+    this.#feeds?.get(id)?.close()
+    return this.#feeds?.delete(id) === true
   }
 
   /** Emits the events of a call after a given output, until the call or the socket ends. @param after default: the latest */
@@ -185,6 +185,34 @@ export class Connection {
     this.#slot?.close()
     this.#outlet?.close()
     this.#surface.keeper.leave(this)
+  }
+
+  #feed({ id, ...followed }: Followed): void {
+    const { reader, kind, sessionId } = followed
+    if (this.closed) return reader.close()
+    const { runs, settings, keeper, log } = this.#surface
+    const feeds = (this.#feeds ??= new Map())
+    feeds.get(id)?.close()
+    const feed = new Feed({
+      ...followed,
+      runs,
+      exposeToolArgs: settings.exposeToolArgs,
+      outlet: this.#requireOutlet(),
+      emit: (event) => this.#emit(event),
+      ended: (err) => {
+        feeds.delete(id)
+        const { runId } = reader
+        if (err === undefined) return sessionId === undefined && keeper.ended(runId, this)
+        log.error({ err: toLoggable(err), runId }, 'the log of the run cannot be read')
+        const { error, code } = toRefusal(err)
+        this.#emit([
+          `${kind}.error`,
+          { error, code, ...(sessionId === undefined ? { runId } : { sessionId }) }
+        ])
+      }
+    })
+    feeds.set(id, feed)
+    feed.pump()
   }
 
   #requireOutlet(): Outlet {

@@ -7,7 +7,8 @@ const TAG_OF = {
   file: 'Runs',
   approval: 'Approvals',
   input: 'Inputs',
-  schedule: 'Schedules'
+  schedule: 'Schedules',
+  session: 'Sessions'
 }
 
 /** The format of an event stream. */
@@ -24,6 +25,20 @@ id: 2
 \`\`\`
 
 A client that lost its connection continues with \`GET /runs/{runId}/stream\` and \`Last-Event-ID\`.`
+
+/** The format of the event stream of a session. */
+export const CHANNEL_STREAM = `Each message is one part of a run of the session, in the order in which the runs had their turns: its \`data\` is the JSON
+of a \`Part\` with the \`runId\` of its run, its \`id\` the place in the session. The stream does not end with a run: it continues
+with the next one, which any client may start. Comments (\`:\`) keep the connection awake. A run that waits for its turn shows as \`data\` parts named \`queue\`, which have no \`id\`.
+
+\`\`\`
+data: {"runId":"r7","seq":2,"type":"text","at":1767225600000,"text":"Hello"}
+id: 7.2
+
+\`\`\`
+
+A client that lost its connection continues with \`Last-Event-ID\`. If the log there is no longer kept, the answer is 410: read the messages, and
+continue from their \`lastEventId\`. The stream ends when the token of its client expires.`
 
 /** The texts of an operation. @param name its words, joined by hyphens: `run-agent`; the last one selects the tag */
 export function describeOperation(name: string, summary: string, description?: string) {
@@ -42,6 +57,7 @@ export const TAGS = [
   { name: 'Runs', description: 'Follow, read and cancel your own runs, and read their files' },
   { name: 'Approvals', description: 'Approve or deny pending tool calls' },
   { name: 'Inputs', description: 'Answer questions, and give the results of client tools' },
+  { name: 'Sessions', description: 'Read, name and follow your own conversations' },
   { name: 'Schedules', description: 'Start runs at given times' },
   { name: 'Admin', description: 'The runs of all owners, and the registered runnables' },
   { name: 'Health', description: 'Liveness and readiness' }

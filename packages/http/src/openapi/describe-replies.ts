@@ -10,6 +10,7 @@ export const REASONS = {
   403: 'The credentials or the service do not allow it',
   404: 'Nothing with this name or id exists for the caller',
   409: 'Its state no longer allows this',
+  410: 'The log there is no longer kept: read the messages of the session, and continue from their `lastEventId`',
   413: 'The body is too large',
   414: 'A segment of the path is too long',
   415: 'The media type of the body is not supported',

@@ -26,6 +26,12 @@ export interface AdmissionErrors extends AccessErrors {
   readonly ForeignUser: new () => Error
 }
 
+/** The part of a surface that decides which users its callers may name. */
+export interface NamedUser {
+  readonly exposed: Pick<Exposed, 'hasUsers'>
+  readonly errors: Pick<AdmissionErrors, 'ForeignUser'>
+}
+
 /** The part of a surface that admits runs. */
 export interface AdmittingSurface {
   readonly exposed: Pick<Exposed, 'get' | 'startOptions' | 'hasUsers'>
@@ -119,9 +125,7 @@ export function requireExposed(
 }
 
 /**
- * Last step: the start options of the run, with the caller's provider keys. Only administrators may name another user; in an
- * app without authentication anyone may name any. An open surface beside one with authentication would else reach the
- * sessions and memories of its users.
+ * Last step: the start options of the run, with the caller's provider keys.
  * @throws ForeignUser, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, RUN_ERR_BAD_INPUT if the body has nothing to answer
  */
 export function toStartOptions(
@@ -129,16 +133,28 @@ export function toStartOptions(
   runnable: Runnable,
   { body, onDisconnect, principal, headers, log }: AskedRun
 ): StartOptions {
-  const { exposed, providerKeyHeaders, errors } = surface
+  const { exposed, providerKeyHeaders } = surface
   const { input, apiKey, onDisconnect: _, ...asked } = body
-  const { userId, messages } = asked
-  const isOwnUser = userId === undefined || userId === principal.sub || isAdmin(principal.scopes)
-  if (exposed.hasUsers && !isOwnUser) throw new errors.ForeignUser()
+  requireOwnUser(surface, principal, asked.userId)
   requireCallerOptions(surface, asked)
-  if (input === undefined && messages === undefined)
+  if (input === undefined && asked.messages === undefined)
     throw badInput([{ path: 'input', message: 'is required' }])
   const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
   return { ...exposed.startOptions(runnable), ...asked, onDisconnect, principal, ...keys.forRun(log) }
+}
+
+/**
+ * Checks the user that a caller names. Only administrators may name another user; in an app without authentication anyone may name
+ * any. An open surface beside one with authentication would else reach the sessions and memories of its users.
+ * @throws ForeignUser
+ */
+export function requireOwnUser(
+  { exposed, errors }: NamedUser,
+  { sub, scopes }: Principal,
+  userId: string | undefined
+): void {
+  if (userId === undefined || userId === sub || !exposed.hasUsers || isAdmin(scopes)) return
+  throw new errors.ForeignUser()
 }
 
 /** Checks that a surface accepts what a caller gave. @throws RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS */

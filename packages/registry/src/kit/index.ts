@@ -29,6 +29,12 @@ export {
   type InputList
 } from '../access/require-answerable.ts'
 export { requireRun, type RunAccess } from '../access/require-run.ts'
+export {
+  ownerOfSessions,
+  requireSession,
+  type SessionAccess,
+  type SessionReference
+} from '../access/require-session.ts'
 export type { SurfaceOptions, SurfaceStartOptions } from '../access/surface-options.ts'
 export { toChallenge, type ChallengeCodes } from '../access/to-challenge.ts'
 
@@ -62,6 +68,7 @@ export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
 export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
+export { SessionChangeSchema, SessionEntrySchema, SessionSchema } from '../contract/session.ts'
 export { NewScheduleSchema, ScheduleChangeSchema, ScheduleSchema } from '../contract/schedule.ts'
 
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'
@@ -111,6 +118,9 @@ export { isEnd, LogReader, readEntries, type LogHost } from '../runs/log/log-rea
 export { hasCallerOptions, prepareStart, requireCaller } from '../runs/prepare-start.ts'
 export { requireInput } from '../runs/require-input.ts'
 export { errorFromPart, errorFromStored, toPartError, toStoredError } from '../runs/run-error.ts'
+export type { EntryReader } from '../runs/log/entry-reader.ts'
+export { formatPosition, presentOf } from '../sessions/channel-position.ts'
+export { toSession } from '../sessions/sessions.ts'
 export { toPendingApproval, toPendingInput, toRunRecord } from '../runs/to-run-record.ts'
 
 export {

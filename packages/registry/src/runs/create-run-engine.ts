@@ -40,6 +40,7 @@ import { isRefusedStart } from './run-error.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
 import type { Schedules } from '../schedules/schedules.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 
 /** Makes an engine. @throws REG_ERR_BAD_OPTION, REG_ERR_OLD_NODE */
 export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
@@ -57,6 +58,7 @@ class Engine implements RunEngine {
   readonly events: EventBus
   readonly exposures: Exposures
   readonly schedules: Schedules
+  readonly sessions: Sessions
   readonly record: RunEngine['record']
   readonly closed: AbortSignal
   #drained: Promise<void> | undefined
@@ -71,6 +73,7 @@ class Engine implements RunEngine {
       events: this.events,
       exposures: this.exposures,
       schedules: this.schedules,
+      sessions: this.sessions,
       record: this.record,
       closed: this.closed
     } = this.#host)

@@ -13,6 +13,7 @@ import { createEventBus } from '../events/create-event-bus.ts'
 import { QueuedRuns, type QueueHost } from './queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { Schedules } from '../schedules/schedules.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { completeStores } from '../stores/upkeep/complete-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
@@ -32,6 +33,7 @@ import { TransientParts } from './log/transient-parts.ts'
 import type { DormantWait, HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
 import { QueuePositions } from './turns/queue-positions.ts'
+import { SessionNotices } from './turns/session-notices.ts'
 
 // Milliseconds without activity before a run is handed over.
 const GRACE = 25
@@ -47,6 +49,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly resumeWithServerKey: boolean
   readonly record: Readonly<Required<RecordOptions>>
   readonly transients = new TransientParts()
+  readonly sessionNotices = new SessionNotices()
   readonly seal = new AnswerSeal()
   readonly live: LiveRuns
   readonly positions: QueuePositions
@@ -54,6 +57,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly lostRuns: LostRuns
   readonly queued: QueuedRuns
   readonly schedules: Schedules
+  readonly sessions: Sessions
   /** Undefined if no other process shares the stores. */
   readonly takeOver: TakeOver | undefined
   readonly inputs = new InputAnswers(this)
@@ -99,6 +103,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     this.queued = new QueuedRuns(this, options.queue)
     const maxPerOwner = limits?.maxSchedulesPerOwner
     this.schedules = new Schedules(this, { maxPerOwner, patience: resumeTimeout })
+    this.sessions = new Sessions(this)
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
     const { lease } = this.stores
     this.takeOver = lease && new TakeOver(this, lease)

@@ -12,6 +12,7 @@ import type { Runnable } from '../contract/runnable.ts'
 import type { TransientPart } from './log/transient-parts.ts'
 import type { RecordOptions } from '../options.ts'
 import type { Schedules } from '../schedules/schedules.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** One execution, from where it was started. */
@@ -40,6 +41,8 @@ export interface RunEngine {
   readonly exposures: Exposures
   /** Starts runs at given times. */
   readonly schedules: Schedules
+  /** Conversations: lists and reads them, and follows them over their runs. */
+  readonly sessions: Sessions
   /** What is recorded of each run. */
   readonly record: Readonly<Required<RecordOptions>>
   /** The number of runs in progress in this process. */

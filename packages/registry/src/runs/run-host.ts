@@ -8,6 +8,7 @@ import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { RecordOptions } from '../options.ts'
 import type { TransientParts } from './log/transient-parts.ts'
+import type { SessionNotices } from './turns/session-notices.ts'
 import type { RecalledLog } from './recovery/recalled-log.ts'
 import type { RunProgress } from './run-progress.ts'
 import type { StartOptions } from './start-options.ts'
@@ -53,6 +54,7 @@ export interface RunHost {
   readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal
   readonly transients: TransientParts
+  readonly sessionNotices: SessionNotices
   readonly seal: AnswerSeal
   ended(run: HostedRun): void
   /** The result of a run that another node has. @throws its error, RUN_ERR_SUSPENDED */

@@ -9,12 +9,12 @@ export const SSE_HEADERS = Object.freeze({
 })
 
 /**
- * Encodes one message of an event stream: the JSON, with its number as the id to resume from.
+ * Encodes one message of an event stream: the JSON, and the id to resume from.
  * @param json JSON text, which contains no raw line breaks
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
-export function encodeSse(seq: number, json: string): string {
-  return `data: ${json}\nid: ${seq}\n\n`
+export function encodeSse(id: number | string, json: string): string {
+  return `data: ${json}\nid: ${id}\n\n`
 }
 
 /**

@@ -2,4 +2,4 @@ export { encodeSse, SSE_HEADERS, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-s
 export { onReplyOver } from './open-replies.ts'
 export { OpenReplies } from './open-replies.ts'
 export type { SseProjection } from './sse-messages.ts'
-export { createSseStream, type SseStreamOptions } from './sse-stream.ts'
+export { createSseStream, streamEntries, type SseStreamOptions } from './sse-stream.ts'

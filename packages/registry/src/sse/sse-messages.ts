@@ -1,6 +1,6 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
-import type { LogReader } from '../runs/log/log-reader.ts'
+import type { EntryReader } from '../runs/log/entry-reader.ts'
 import { entryFromJson } from '../stores/log-entry.ts'
 import { encodeFault, encodeSse, encodeSseFault, encodeUnnumbered, SSE_SUSPENDED } from './encode-sse.ts'
 
@@ -19,7 +19,7 @@ const PIECE = 32_768
 
 /** Encodes the messages of one event stream, piece by piece. */
 export class SseMessages {
-  readonly #reader: LogReader
+  readonly #reader: EntryReader
   readonly #projection: SseProjection | undefined
   // Output that precedes the entries: a text, or the rest of a large one.
   #head = ''
@@ -28,9 +28,12 @@ export class SseMessages {
   #entries: readonly LogEntry[] = []
   #next = 0
   #offset = 0
+  // Of a session: what precedes the `seq` in ids, and what takes the place of the opening brace of entries.
+  #idPrefix = ''
+  #opening = ''
   #isOver = false
 
-  constructor(reader: LogReader, projection: SseProjection | undefined) {
+  constructor(reader: EntryReader, projection: SseProjection | undefined) {
     this.#reader = reader
     this.#projection = projection
     // A projection has no place for them.
@@ -79,6 +82,11 @@ export class SseMessages {
   #take(entries: readonly LogEntry[]): boolean {
     this.#entries = entries
     this.#next = 0
+    const { ordinal, runId } = this.#reader
+    if (ordinal !== undefined) {
+      this.#idPrefix = `${ordinal}.`
+      this.#opening = openingOf(runId)
+    }
     return entries.length > 0 || this.#reader.ended
   }
 
@@ -86,7 +94,9 @@ export class SseMessages {
   #encodeTransients(): string {
     return this.#reader
       .takeTransients()
-      .map(({ json }) => encodeUnnumbered(json))
+      .map(({ json, runId }) =>
+        encodeUnnumbered(openJson(json, runId === undefined ? this.#opening : openingOf(runId)))
+      )
       .join('')
   }
 
@@ -123,26 +133,47 @@ export class SseMessages {
   #encode(): string {
     let text = ''
     while (this.#next < this.#entries.length && text.length < PIECE) {
-      const { seq, json } = this.#entries[this.#next]!
-      if (json.length > PIECE) return text === '' ? this.#pieceOfLarge(seq, json) : text
-      text += encodeSse(seq, json)
+      const entry = this.#entries[this.#next]!
+      const { seq, json } = entry
+      if (json.length > PIECE) return text === '' ? this.#pieceOfLarge(entry) : text
+      text += this.#idPrefix === '' ? encodeSse(seq, json) : this.#encodeOfSession(entry)
       this.#next++
     }
     return text
   }
 
+  #encodeOfSession({ seq, json }: LogEntry): string {
+    return encodeSse(this.#idPrefix + seq, openJson(json, this.#openingAt(seq)))
+  }
+
+  // The `start` part, a log's first, names its run itself.
+  #openingAt(seq: number): string {
+    return seq === 1 ? '' : this.#opening
+  }
+
   // Sliced from the log's own string, so that no reader copies a large message.
-  #pieceOfLarge(seq: number, json: string): string {
-    const start = this.#offset
+  #pieceOfLarge({ seq, json }: LogEntry): string {
+    const isFirst = this.#offset === 0
+    const opening = isFirst ? this.#openingAt(seq) : ''
+    const start = isFirst && opening !== '' ? 1 : this.#offset
     let end = Math.min(start + PIECE, json.length)
     // Never splits a surrogate pair.
     if (end < json.length && isHighSurrogate(json.charCodeAt(end - 1))) end--
-    const [before, after] = encodeSse(seq, '\u0000').split('\u0000') as [string, string]
+    const [before, after] = encodeSse(this.#idPrefix + seq, '\u0000').split('\u0000') as [string, string]
     const isLast = end === json.length
     this.#offset = isLast ? 0 : end
     if (isLast) this.#next++
-    return `${start === 0 ? before : ''}${json.slice(start, end)}${isLast ? after : ''}`
+    return `${isFirst ? before + opening : ''}${json.slice(start, end)}${isLast ? after : ''}`
   }
+}
+
+// With other text in place of its opening brace.
+function openJson(json: string, opening: string): string {
+  return opening === '' ? json : opening + json.slice(1)
+}
+
+function openingOf(runId: string): string {
+  return `{"runId":${JSON.stringify(runId)},`
 }
 
 function isHighSurrogate(code: number): boolean {

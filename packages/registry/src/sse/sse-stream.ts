@@ -2,6 +2,7 @@ import type { ReadableStreamDefaultController, UnderlyingSource } from 'node:str
 import { isTellable } from '../contract/create-error.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import { callNextTurn, nextTurn } from '../next-turn.ts'
+import type { EntryReader } from '../runs/log/entry-reader.ts'
 import { LogReader, type LogHost } from '../runs/log/log-reader.ts'
 import { encodeSseFault, SSE_HEARTBEAT } from './encode-sse.ts'
 import { SseMessages, type SseProjection } from './sse-messages.ts'
@@ -27,14 +28,24 @@ type Controller = ReadableStreamDefaultController<string>
 export function createSseStream(
   runs: LogHost,
   runId: string,
-  { after, heartbeat = 15_000, projection }: SseStreamOptions = {}
+  { after, ...options }: SseStreamOptions = {}
 ): ReadableStream<string> {
-  const source = new SseSource(new LogReader(runs, runId, after), heartbeat, projection)
-  return new ReadableStream(source, { highWaterMark: 0 })
+  return streamEntries(new LogReader(runs, runId, after), options)
+}
+
+/**
+ * Creates an event stream of what a reader reads. If that is a session, each part names its run, and ids are places in its channel.
+ * Closing the stream closes the reader.
+ */
+export function streamEntries(
+  reader: EntryReader,
+  { heartbeat = 15_000, projection }: Omit<SseStreamOptions, 'after'> = {}
+): ReadableStream<string> {
+  return new ReadableStream(new SseSource(reader, heartbeat, projection), { highWaterMark: 0 })
 }
 
 class SseSource implements UnderlyingSource<string> {
-  readonly #reader: LogReader
+  readonly #reader: EntryReader
   readonly #messages: SseMessages
   readonly #isProjected: boolean
   readonly #heartbeat: number
@@ -43,7 +54,7 @@ class SseSource implements UnderlyingSource<string> {
   #wake: ((isBeat: boolean) => void) | undefined
   #isClosed = false
 
-  constructor(reader: LogReader, heartbeat: number, projection: SseProjection | undefined) {
+  constructor(reader: EntryReader, heartbeat: number, projection: SseProjection | undefined) {
     this.#reader = reader
     this.#messages = new SseMessages(reader, projection)
     this.#isProjected = projection !== undefined

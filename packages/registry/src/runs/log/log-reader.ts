@@ -5,6 +5,7 @@ import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RunSummary } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { typeOfEntry } from './flat-entry.ts'
+import type { EntryReader } from './entry-reader.ts'
 import { TransientInbox, type TransientPart } from './transient-parts.ts'
 import type { LogEntry, ReadLimit } from '../../contract/ports/stream-log.ts'
 
@@ -25,11 +26,11 @@ export const AFTER_ALL = 2_147_483_647
 const READ_LIMIT: Readonly<ReadLimit> = Object.freeze({ entries: 512, bytes: 65_536 })
 
 /** Reads one run's log from a `seq` on, at its own pace; it holds nothing but its position. */
-export class LogReader {
+export class LogReader implements EntryReader {
   readonly #host: LogHost
   readonly #stores: LogHost['stores']
   readonly #closed: AbortSignal | undefined
-  readonly #runId: string
+  readonly runId: string
   readonly #unfollow: () => void
   #transients: TransientInbox | undefined
   #unfollowTransients: (() => void) | undefined
@@ -40,6 +41,7 @@ export class LogReader {
   #news = false
   #onNews: (() => void) | undefined
   #ended = false
+  #endsRun = false
   #gone = false
   #suspended = false
   #fault: Error | undefined
@@ -53,7 +55,7 @@ export class LogReader {
     this.#host = host
     this.#stores = stores
     this.#closed = closed
-    this.#runId = runId
+    this.runId = runId
     this.#after = after
     this.#unfollow = stores.log.follow(runId, (gone) => this.#wake(gone))
     closed?.addEventListener('abort', this.#leave, { once: true })
@@ -62,7 +64,7 @@ export class LogReader {
   /** From now on, collects the transient parts of the run for `takeTransients`. */
   followTransients(): void {
     const inbox = (this.#transients ??= new TransientInbox())
-    this.#unfollowTransients ??= this.#host.followTransients?.(this.#runId, (part) => {
+    this.#unfollowTransients ??= this.#host.followTransients?.(this.runId, (part) => {
       inbox.add(part)
       this.#wake()
     })
@@ -83,6 +85,11 @@ export class LogReader {
     return this.#suspended
   }
 
+  /** True if the run's last part was read. */
+  get endsRun(): boolean {
+    return this.#endsRun
+  }
+
   /** The `seq` of the last part read. */
   get after(): number {
     return this.#after
@@ -98,7 +105,7 @@ export class LogReader {
     this.#news = false
     // A closed engine writes nothing more, so this read is final.
     const isLast = this.#closed?.aborted === true
-    const entries = this.#stores.log.read(this.#runId, this.#after, READ_LIMIT)
+    const entries = this.#stores.log.read(this.runId, this.#after, READ_LIMIT)
     return isPromise(entries) ? entries.then((all) => this.#take(all, isLast)) : this.#take(entries, isLast)
   }
 
@@ -136,12 +143,12 @@ export class LogReader {
     if (last !== undefined) {
       this.#isCurrent = true
       this.#after = last.seq
-      this.#ended = isTerminalEntry(last)
+      this.#ended = this.#endsRun = isTerminalEntry(last)
     } else if (this.#gone || this.#isOver) {
       this.#ended = true
-      this.#fault = this.#host.faultOf?.(this.#runId)
+      this.#fault = this.#host.faultOf?.(this.runId)
     } else if (!this.#isCurrent) {
-      const run = this.#stores.runs.find(this.#runId)
+      const run = this.#stores.runs.find(this.runId)
       return isPromise(run)
         ? run.then((found) => this.#readAgain(found, isLast))
         : this.#readAgain(run, isLast)

@@ -29,6 +29,10 @@ export class RunTurn {
     this.placed = this.place = placed
   }
 
+  get sessionKey(): string {
+    return sessionKeyText(this.#key)
+  }
+
   /** Waits until the turn has begun; `onPlace` is called as in `SessionStore.lock`. @throws the signal's reason if it aborts first */
   take(signal: AbortSignal, onPlace: (place: TurnPlace) => void): Awaitable<void> {
     this.#isAsked = true

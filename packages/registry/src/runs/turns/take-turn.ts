@@ -3,8 +3,9 @@ import type { TurnPlace } from '../../contract/ports/session-store.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { PartWriter } from '../log/part-writer.ts'
-import type { TransientParts } from '../log/transient-parts.ts'
+import type { TransientPart, TransientParts } from '../log/transient-parts.ts'
 import type { RunTurn } from './run-turn.ts'
+import type { SessionNotices } from './session-notices.ts'
 
 /** A run before its turn. */
 export interface WaitingRun {
@@ -22,6 +23,7 @@ export interface WaitingRun {
 export interface WaitingHost {
   readonly stores: Stores
   readonly transients: TransientParts
+  readonly sessionNotices: SessionNotices
 }
 
 // Milliseconds between two looks at what the run that has the turn waits for.
@@ -33,7 +35,7 @@ export function takeTurn(run: WaitingRun, host: WaitingHost): Awaitable<void> {
   const { turn } = run
   if (turn === undefined) return
   if (!run.queued && !run.resumed) return turn.take(NEVER, () => {})
-  const notice = new QueueNotice(run, host)
+  const notice = new QueueNotice(run, host, turn.sessionKey)
   const taking = turn.take(run.lateSignal.signal, (place) => notice.show(place))
   const work = () => {
     if (run.queued || run.record.status === 'submitted') run.writer.work()
@@ -45,14 +47,16 @@ export function takeTurn(run: WaitingRun, host: WaitingHost): Awaitable<void> {
 class QueueNotice {
   readonly #run: WaitingRun
   readonly #host: WaitingHost
+  readonly #sessionKey: string
   #place: TurnPlace | undefined
   #inputId: string | undefined
   #timer: NodeJS.Timeout | undefined
   #hasEnded = false
 
-  constructor(run: WaitingRun, host: WaitingHost) {
+  constructor(run: WaitingRun, host: WaitingHost, sessionKey: string) {
     this.#run = run
     this.#host = host
+    this.#sessionKey = sessionKey
   }
 
   show(place: TurnPlace): void {
@@ -68,7 +72,7 @@ class QueueNotice {
   end(): void {
     this.#hasEnded = true
     clearInterval(this.#timer)
-    this.#host.transients.notify(this.#run.runId, undefined)
+    this.#notify(undefined)
   }
 
   // The run that has the turn may wait for an input, without which this one cannot begin.
@@ -90,6 +94,13 @@ class QueueNotice {
     const { position } = this.#place!
     const value = { position, ...(this.#inputId !== undefined && { inputId: this.#inputId }) }
     const notice = this.#run.writer.notice({ type: 'data', name: 'queue', value, transient: true })
-    this.#host.transients.notify(this.#run.runId, notice)
+    this.#notify(notice)
+  }
+
+  #notify(notice: TransientPart | undefined): void {
+    const { transients, sessionNotices } = this.#host
+    const { runId } = this.#run
+    transients.notify(runId, notice)
+    sessionNotices.notify(this.#sessionKey, runId, notice)
   }
 }

@@ -1,0 +1,83 @@
+import { Type, type Static } from '@sinclair/typebox'
+import type { Session } from '@svc/registry'
+import { IdSchema, MAX_NAME_LENGTH, RunnableKindSchema, SessionSchema } from '@svc/registry/kit'
+import { OkSchema, type ClientListener, type Ok } from './acknowledgements.ts'
+
+const strict = { additionalProperties: false } as const
+const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, description: 'Of the runnable' })
+const userId = Type.Optional(
+  Type.String({ ...IdSchema, description: 'Of callers without credentials: the `userId` of their runs' })
+)
+const reference = { kind: RunnableKindSchema, name, sessionId: IdSchema, userId }
+
+/** `session.list`: a page of your sessions, last changed first. */
+export const SessionListEventSchema = Type.Object(
+  {
+    kind: Type.Optional(RunnableKindSchema),
+    name: Type.Optional(name),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 20' })),
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 4_096, description: '`nextCursor` of the previous page' })
+    ),
+    userId
+  },
+  { ...strict, title: 'SessionListEvent' }
+)
+export type SessionListEvent = Static<typeof SessionListEventSchema>
+
+/** `session.watch`: follows a session over all its runs, also those that others start. */
+export const SessionWatchEventSchema = Type.Object(
+  {
+    ...reference,
+    after: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description:
+          'The `id` of the last received event; `0.0` for the first run. Default the run under way, or the next one'
+      })
+    )
+  },
+  { ...strict, title: 'SessionWatchEvent' }
+)
+export type SessionWatchEvent = Static<typeof SessionWatchEventSchema>
+
+/** `session.unwatch`: follows a session no longer. */
+export const SessionUnwatchEventSchema = Type.Object(reference, { ...strict, title: 'SessionUnwatchEvent' })
+export type SessionUnwatchEvent = Static<typeof SessionUnwatchEventSchema>
+
+/** The acknowledgement of `session.list`. */
+export const SessionPageSchema = Type.Object(
+  {
+    sessions: Type.Array(SessionSchema),
+    nextCursor: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'null on the last page' })
+  },
+  { title: 'SessionPage' }
+)
+
+/** The acknowledgement of a followed session. */
+export const SessionWatchedSchema = Type.Object(
+  { id: Type.String({ description: 'The place from which it is followed' }), session: SessionSchema },
+  { title: 'SessionWatched' }
+)
+
+/** The schemas of clients' events about sessions. */
+export const SESSION_CLIENT_EVENTS = {
+  'session.list': SessionListEventSchema,
+  'session.watch': SessionWatchEventSchema,
+  'session.unwatch': SessionUnwatchEventSchema
+} as const
+
+/** The schemas of the acknowledgements of these events. */
+export const SESSION_ACKNOWLEDGEMENTS = {
+  'session.list': SessionPageSchema,
+  'session.watch': SessionWatchedSchema,
+  'session.unwatch': OkSchema
+} as const
+
+/** The events of clients about sessions. */
+export interface SessionClientEvents {
+  'session.list': ClientListener<SessionListEvent, { sessions: Session[]; nextCursor: string | null }>
+  'session.watch': ClientListener<SessionWatchEvent, { id: string; session: Session }>
+  'session.unwatch': ClientListener<SessionUnwatchEvent, Ok>
+}

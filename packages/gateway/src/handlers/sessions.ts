@@ -1,0 +1,45 @@
+import { sessionKeyText } from '@svc/registry/store-kit'
+import { formatPosition, ownerOfSessions, requireSession, toSession } from '@svc/registry/kit'
+import { GTW_ERR_NOT_WATCHED } from '../errors.ts'
+import type { SessionListEvent, SessionUnwatchEvent, SessionWatchEvent } from '../events/session-events.ts'
+import type { Handler } from './handler.ts'
+
+const DEFAULT_LIMIT = 20
+
+/** `session.list`: a page of the caller's sessions. @throws REG_ERR_BAD_CURSOR, RUN_ERR_SESSIONS_NOT_KEPT */
+export const listSessions: Handler<SessionListEvent> = async (surface, { principal }, payload) => {
+  const { runs, exposed } = surface
+  const { userId, limit = DEFAULT_LIMIT, ...filter } = payload
+  const owner = ownerOfSessions(surface, principal, userId)
+  const page = await runs.sessions.list({ owner, scope: exposed.scope(), limit, ...filter })
+  return { ack: { sessions: page.sessions.map(toSession), nextCursor: page.nextCursor } }
+}
+
+/**
+ * `session.watch`: follows a session over its runs. Replaces an earlier watch of the same session by this socket.
+ * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_BAD_POSITION, RUN_ERR_LOG_GONE, GTW_ERR_TOO_MANY_RUNS
+ */
+export const watchSession: Handler<SessionWatchEvent> = async (surface, connection, payload) => {
+  const { after, ...reference } = payload
+  const session = await requireSession(surface, reference, connection.principal)
+  const id = feedOf(session)
+  connection.requireCapacity(id)
+  const reader = await surface.runs.sessions.open(session, after)
+  const { ordinal, after: seq } = reader
+  return {
+    ack: { id: formatPosition({ ordinal, seq }), session: toSession(session) },
+    after: () => connection.followSession(id, session, reader)
+  }
+}
+
+/** `session.unwatch`: follows a session no longer. @throws RUN_ERR_SESSION_NOT_FOUND, GTW_ERR_NOT_WATCHED */
+export const unwatchSession: Handler<SessionUnwatchEvent> = async (surface, connection, payload) => {
+  const session = await requireSession(surface, payload, connection.principal)
+  if (!connection.unfollow(feedOf(session))) throw new GTW_ERR_NOT_WATCHED(payload.sessionId)
+  return { ack: { ok: true } }
+}
+
+// No run has such an id.
+function feedOf(session: Parameters<typeof sessionKeyText>[0]): string {
+  return `session ${sessionKeyText(session)}`
+}

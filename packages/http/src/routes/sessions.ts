@@ -1,0 +1,162 @@
+import type { MessagePage, Principal } from '@svc/registry'
+import {
+  formatPosition,
+  MAX_TIMER,
+  ownerOfSessions,
+  presentOf,
+  requireSession,
+  SessionChangeSchema,
+  SessionSchema,
+  toSession
+} from '@svc/registry/kit'
+import { SSE_HEADERS, streamEntries } from '@svc/registry/sse'
+import { formatMessageCursor } from '@svc/registry/store-kit'
+import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
+import { CHANNEL_STREAM, describeOperation } from '../openapi/describe-operation.ts'
+import { errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
+import { sendPage } from '../replies/collect-page.ts'
+import { sendJson, sendPieces } from '../replies/send-json.ts'
+import { watchClient } from '../replies/watch-client.ts'
+import { StreamHeadersSchema } from '../schemas/parameters.ts'
+import {
+  ChannelQuerySchema,
+  MessageQuerySchema,
+  SessionDetailSchema,
+  SessionListSchema,
+  SessionOwnerSchema,
+  SessionParamsSchema,
+  SessionQuerySchema
+} from '../schemas/sessions.ts'
+import type { HttpScope, Surface } from '../surface.ts'
+
+/** Bytes of the messages of one page; a larger message makes a page by itself. */
+const MAX_BYTES = 1_048_576
+const PATH = '/sessions/:kind/:name/:sessionId'
+const config = { access: 'authenticated' } as const
+const params = SessionParamsSchema
+const list = {
+  ...describeOperation('list-sessions', 'Your own conversations, last changed first'),
+  querystring: SessionQuerySchema,
+  response: {
+    200: jsonReply('One page of sessions', SessionListSchema),
+    ...errorReplies(400, 403, 404, 500, 503)
+  }
+}
+const look = {
+  ...describeOperation(
+    'get-session',
+    'One conversation, with its newest messages',
+    'Messages of earlier turns follow with `before`. Binary content is a reference.'
+  ),
+  params,
+  querystring: MessageQuerySchema,
+  response: {
+    200: jsonReply('The session and a page of its messages', SessionDetailSchema),
+    ...errorReplies(400, 403, 404, 414, 500, 503)
+  }
+}
+const change = {
+  ...describeOperation(
+    'change-session',
+    'Name a conversation, or attach your own texts to it',
+    'What is left out stays as it is.'
+  ),
+  params,
+  querystring: SessionOwnerSchema,
+  body: SessionChangeSchema,
+  response: {
+    200: jsonReply('The session', SessionSchema),
+    ...errorReplies(400, 403, 404, 413, 414, 415, 500, 503)
+  }
+}
+const follow = {
+  ...describeOperation('stream-session', 'Follow a conversation over all its runs', CHANNEL_STREAM),
+  params,
+  headers: StreamHeadersSchema,
+  querystring: ChannelQuerySchema,
+  response: {
+    200: eventStreamReply('The parts of its runs, live'),
+    ...errorReplies(400, 403, 404, 410, 414, 500, 503)
+  }
+}
+
+/** `/sessions`: list your own, read one, change it, follow it. */
+export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
+  const { runs, exposed, replies, heartbeat } = surface
+  const { sessions } = runs
+
+  scope.get('/sessions', { schema: list, config }, async ({ principal, query }, reply) => {
+    const { userId, kind, name, limit, cursor } = query
+    const page = await sessions.list({
+      owner: ownerOfSessions(surface, principal, userId),
+      scope: exposed.scope(),
+      limit,
+      ...(kind !== undefined && { kind }),
+      ...(name !== undefined && { name }),
+      ...(cursor !== undefined && { cursor })
+    })
+    const items = page.sessions.map((each) => JSON.stringify(toSession(each)))
+    return sendPage(reply, 'sessions', { items, nextCursor: page.nextCursor })
+  })
+
+  scope.get(PATH, { schema: look, config }, async ({ params: named, principal, query }, reply) => {
+    const { userId, limit, before } = query
+    const session = await requireSession(surface, { ...named, userId }, principal)
+    // A run that ends from now on is in the messages and in the stream, and no reader misses it.
+    const lastEventId = formatPosition(presentOf(session))
+    const page = await sessions.messages(session, { limit, ...(before !== undefined && { before }) })
+    return sendPieces(replies, reply, encodeDetail({ ...toSession(session), lastEventId }, page))
+  })
+
+  scope.patch(PATH, { schema: change, config }, async ({ params: named, principal, query, body }, reply) => {
+    const session = await requireSession(surface, { ...named, ...query }, principal)
+    return sendJson(replies, reply, toSession(await sessions.update(session, body)))
+  })
+
+  scope.get(`${PATH}/stream`, { schema: follow, config }, async (request, reply) => {
+    const { params: named, principal, query, headers } = request
+    const { userId, after } = query
+    const session = await requireSession(surface, { ...named, userId }, principal)
+    const place = headers['last-event-id'] ?? after
+    if (Array.isArray(place)) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
+    const reader = await sessions.open(session, place, expiryOf(principal))
+    reply.headers(SSE_HEADERS)
+    if (request.method === 'HEAD') {
+      reader.close()
+      return reply.send()
+    }
+    watchClient(replies, reply)
+    return reply.send(streamEntries(reader, { heartbeat }))
+  })
+}
+
+// The newest messages that fit; damaged ones are left out.
+function* encodeDetail(session: object, { messages, nextCursor }: MessagePage): Generator<string, void> {
+  const items: string[] = []
+  let bytes = 0
+  let next = nextCursor
+  for (const { seq, turnId, message } of messages.toReversed()) {
+    if (message === null) continue
+    const json = JSON.stringify({ runId: runIdOfTurn(turnId), message })
+    bytes += Buffer.byteLength(json)
+    if (bytes > MAX_BYTES && items.length > 0) {
+      next = formatMessageCursor(seq + 1)
+      break
+    }
+    items.push(json)
+  }
+  yield `${JSON.stringify(session).slice(0, -1)},"messages":[`
+  for (const [at, json] of items.toReversed().entries()) yield at === 0 ? json : `,${json}`
+  yield `],"nextCursor":${JSON.stringify(next)}}`
+}
+
+// A run may save several turns.
+function runIdOfTurn(turnId: string): string {
+  return turnId.split('/', 1)[0]!
+}
+
+// A stream may last longer than the token of its client.
+function expiryOf({ exp }: Principal): AbortSignal | undefined {
+  if (exp === undefined) return undefined
+  return AbortSignal.timeout(Math.min(Math.max(exp * 1_000 - Date.now(), 0), MAX_TIMER))
+}

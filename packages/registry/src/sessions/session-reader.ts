@@ -1,0 +1,190 @@
+import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
+import type { SessionIndex, SessionRun } from '../contract/ports/session-index.ts'
+import { sessionKeyText, type SessionKey } from '../contract/ports/session-store.ts'
+import type { LogEntry } from '../contract/ports/stream-log.ts'
+import type { EntryReader, RunNotice } from '../runs/log/entry-reader.ts'
+import { LogReader, type LogHost } from '../runs/log/log-reader.ts'
+import type { SessionNotices } from '../runs/turns/session-notices.ts'
+import type { ChannelPosition } from './channel-position.ts'
+import { RUN_ERR_LOG_GONE, RUN_ERR_SESSION_NOT_FOUND } from './session-errors.ts'
+
+/** The source of a reader. */
+export interface ChannelHost extends LogHost {
+  readonly index: SessionIndex
+  readonly notices: Pick<SessionNotices, 'follow'>
+}
+
+// Runs looked up at once by a reader that is behind.
+const RUNS = 32
+// Notices that a reader has not taken yet.
+const MAX_NOTICES = 64
+
+/** Reads the logs of a session's runs one after the other, in the order of their turns; it holds nothing but its position. */
+export class SessionReader implements EntryReader {
+  readonly #host: ChannelHost
+  readonly #key: SessionKey
+  readonly #signal: AbortSignal | undefined
+  readonly #unfollow: () => void
+  #unfollowNotices: (() => void) | undefined
+  #notices: RunNotice[] = []
+  #followsTransients = false
+  // Where the next log begins.
+  #next: ChannelPosition
+  #runs: SessionRun[] = []
+  #run: SessionRun | undefined
+  // Of the run under way; undefined between two runs.
+  #log: LogReader | undefined
+  #endsRun = false
+  #news = false
+  #isNotified = false
+  #onNews: (() => void) | undefined
+  #ended = false
+  #suspended = false
+  #fault: Error | undefined
+  #isClosed = false
+  readonly #leave = () => this.#wake()
+
+  /** @param signal ends it when it aborts */
+  constructor(host: ChannelHost, key: SessionKey, position: ChannelPosition, signal?: AbortSignal) {
+    this.#host = host
+    this.#key = key
+    this.#next = position
+    this.#signal = signal
+    this.#unfollow = host.index.follow(key, () => {
+      this.#isNotified = true
+      this.#wake()
+    })
+    for (const each of [host.closed, signal]) each?.addEventListener('abort', this.#leave, { once: true })
+  }
+
+  get runId(): string {
+    return this.#run?.runId ?? ''
+  }
+
+  get ordinal(): number {
+    return this.#run?.ordinal ?? this.#next.ordinal
+  }
+
+  get after(): number {
+    return this.#log?.after ?? this.#next.seq
+  }
+
+  get endsRun(): boolean {
+    return this.#endsRun
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  get suspended(): boolean {
+    return this.#suspended
+  }
+
+  get fault(): Error | undefined {
+    return this.#fault
+  }
+
+  followTransients(): void {
+    if (this.#followsTransients) return
+    this.#followsTransients = true
+    this.#log?.followTransients()
+    this.#unfollowNotices = this.#host.notices.follow(sessionKeyText(this.#key), (runId, notice) => {
+      this.#notices.push({ ...notice, runId })
+      if (this.#notices.length > MAX_NOTICES) this.#notices.shift()
+      this.#wake()
+    })
+  }
+
+  takeTransients(): readonly RunNotice[] {
+    const notices = this.#notices
+    this.#notices = []
+    return [...notices, ...(this.#log?.takeTransients() ?? [])]
+  }
+
+  /** @throws RUN_ERR_LOG_GONE, RUN_ERR_SESSION_NOT_FOUND if the session is removed meanwhile */
+  read(): Awaitable<readonly LogEntry[]> {
+    this.#news = this.#endsRun = false
+    if (this.#signal?.aborted) {
+      this.#ended = true
+      return []
+    }
+    if (this.#log === undefined) return this.#open()
+    const entries = this.#log.read()
+    return isPromise(entries) ? entries.then((all) => this.#take(all)) : this.#take(entries)
+  }
+
+  onNews(callback: () => void): void {
+    this.#onNews = () => {
+      this.#onNews = undefined
+      callback()
+    }
+    if (this.#news) this.#onNews()
+    else this.#log?.onNews(() => this.#wake())
+  }
+
+  lookAgain(): void {
+    if (this.#log === undefined) this.#wake()
+    else this.#log.lookAgain()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#onNews = undefined
+    this.#unfollow()
+    this.#unfollowNotices?.()
+    this.#log?.close()
+    for (const each of [this.#host.closed, this.#signal]) each?.removeEventListener('abort', this.#leave)
+  }
+
+  #wake(): void {
+    this.#news = true
+    this.#onNews?.()
+  }
+
+  async #open(): Promise<readonly LogEntry[]> {
+    const { index, stores, closed } = this.#host
+    const isNotified = this.#isNotified
+    this.#isNotified = false
+    // A closed engine begins no other run.
+    const isLast = closed?.aborted === true
+    const { ordinal, seq } = this.#next
+    if (this.#runs.length === 0) this.#runs = await index.runs(this.#key, ordinal - 1, RUNS)
+    const run = this.#runs.shift()
+    if (run === undefined) {
+      this.#ended = isLast
+      if (isNotified) await this.#requireSession(ordinal - 1)
+      return []
+    }
+    if (run.ordinal !== ordinal || (await stores.runs.find(run.runId)) === undefined)
+      throw new RUN_ERR_LOG_GONE()
+    if (this.#isClosed) return []
+    this.#run = run
+    this.#log = new LogReader(this.#host, run.runId, seq)
+    if (this.#followsTransients) this.#log.followTransients()
+    return this.read()
+  }
+
+  // It may have been removed, and begun again.
+  async #requireSession(lastOrdinal: number): Promise<void> {
+    const session = await this.#host.index.find(this.#key)
+    if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(this.#key.sessionId)
+    if (session.lastOrdinal < lastOrdinal) throw new RUN_ERR_LOG_GONE()
+  }
+
+  #take(entries: readonly LogEntry[]): readonly LogEntry[] {
+    const log = this.#log!
+    if (!log.ended) return entries
+    this.#suspended = log.suspended
+    this.#fault = log.fault
+    this.#ended = log.suspended || log.fault !== undefined
+    if (this.#ended) return entries
+    if (!log.endsRun) throw new RUN_ERR_LOG_GONE()
+    this.#endsRun = true
+    this.#next = { ordinal: this.ordinal + 1, seq: 0 }
+    log.close()
+    this.#log = undefined
+    this.#wake()
+    return entries
+  }
+}
