@@ -1,6 +1,7 @@
 import { readNames, readOptions } from './read-options.ts'
 import { soakAgents } from './soak/agents.ts'
 import { soakBrowser } from './soak/browser.ts'
+import { soakChannel } from './soak/channel.ts'
 import { soakCluster } from './soak/cluster.ts'
 import { soakDrain } from './soak/drain.ts'
 import { soakKills } from './soak/kills.ts'
@@ -14,13 +15,13 @@ import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,waiting,drain,sockets,lists,cluster]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,channel,waiting,drain,sockets,lists,cluster]
                 [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
 --kills   of the services that run and of those of workflows
---count   runs of agents that a kill hits, of browser agents, of calls, turns of a call, and races of two nodes
+--count   runs of agents that a kill hits, of browser agents, conversations, of calls, turns of a call, and races of two nodes
 --runs    of several nodes on one Postgres
 --seed    the same runs of agents, kills and crashes again`
 const values = readOptions(USAGE, {
@@ -39,6 +40,7 @@ const soaks = {
   agents: () => soakAgents(Number(values.count), Number(values.seed)),
   queue: () => soakQueue(Number(values.seed)),
   schedules: () => soakSchedules(Number(values.seed)),
+  channel: () => soakChannel(Number(values.count), Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   voice: () => soakVoice(Number(values.count), Number(values.seed)),
