@@ -44,13 +44,13 @@ export async function followUnderFire(load: ChannelLoad): Promise<ChannelReport>
     try {
       const count = Math.min(load.batch, load.scripts - done)
       const playing = Promise.all(
-        Array.from({ length: count }, (_, at) => play(service, `s${done + at}`, random, report))
+        Array.from({ length: count }, (_, at) => play(service, `s${done + at}`, random))
       )
       for (let n = 0; n < load.restarts; n++, report.restarts++) {
         await pause(random.below(RESTART_WITHIN))
         await service.restart(random)
       }
-      await playing
+      for (const script of await playing) await endScript(service, script, report)
     } finally {
       await service.close()
     }
@@ -58,13 +58,15 @@ export async function followUnderFire(load: ChannelLoad): Promise<ChannelReport>
   return report
 }
 
+/** A conversation whose readers do not know yet that it is over. */
+interface Played {
+  readonly sessionId: string
+  readonly followers: readonly Follower[]
+  readonly reading: readonly Promise<Reading>[]
+}
+
 // Two to six messages on any node, some canceled; the readers come once the first is accepted.
-async function play(
-  service: ChannelService,
-  sessionId: string,
-  random: Random,
-  report: ChannelReport
-): Promise<void> {
+async function play(service: ChannelService, sessionId: string, random: Random): Promise<Played> {
   const runIds = [await service.say(sessionId, random)]
   const followers = Array.from({ length: READERS }, () => new Follower(service, sessionId, random))
   const reading = followers.map((each) => each.run())
@@ -75,6 +77,14 @@ async function play(
     if (random.chance(0.1)) await service.cancel(runId, random)
   }
   for (const runId of runIds) await service.untilEnd(runId)
+  return { sessionId, followers, reading }
+}
+
+async function endScript(
+  service: ChannelService,
+  { sessionId, followers, reading }: Played,
+  report: ChannelReport
+): Promise<void> {
   const truth = await service.truthOf(sessionId)
   for (const each of followers) each.endAt(truth.at(-1)!.id)
   for (const each of await Promise.all(reading)) compare(truth, each, report)

@@ -109,7 +109,9 @@ export class Follower {
       socket.once('disconnect', () => resolve())
       socket.once('connect_error', reject)
     })
-    socket.onAny((_event: string, { id, runId }: { id?: string; runId: string }) => {
+    socket.onAny((event: string, { id, runId }: { id?: string; runId: string }) => {
+      if (event === 'session.suspended' || (event === 'agent.error' && id === undefined))
+        this.#connection.abort()
       if (id === undefined || left <= 0) return
       left = this.#add({ id, runId }, left) ? left - 1 : 0
       if (left === 0) this.#connection.abort()

@@ -45,7 +45,11 @@ t.test('the example runs', async (t) => {
 t.test('the tables of events are the schemas', async (t) => {
   const isOfCall = (event: string) => event.startsWith('voice.')
   const clientEvents = Object.keys(CLIENT_EVENTS)
-  const runEvents = [...Object.keys(RUN_EVENTS).map((each) => `agent.${each}`), 'run.suspended']
+  const runEvents = [
+    ...Object.keys(RUN_EVENTS).map((each) => `agent.${each}`),
+    'run.suspended',
+    'session.suspended'
+  ]
   const events = [...clientEvents.filter((event) => !isOfCall(event)), ...runEvents, 'gateway.error']
   t.strictSame(firstColumn('Events').toSorted(), events.toSorted())
   const sent = [...Object.keys(VOICE_EVENTS), 'error', 'done'].map((each) => `voice.${each}`)

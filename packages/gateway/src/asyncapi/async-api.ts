@@ -2,7 +2,12 @@ import type { TSchema } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
 import { RefusalSchema } from '../events/acknowledgements.ts'
 import { ACKNOWLEDGEMENTS, CLIENT_EVENTS } from '../events/client-events.ts'
-import { ErrorEventSchema, RUN_EVENTS, SuspendedEventSchema } from '../events/server-events.ts'
+import {
+  ErrorEventSchema,
+  RUN_EVENTS,
+  SessionSuspendedEventSchema,
+  SuspendedEventSchema
+} from '../events/server-events.ts'
 import { VOICE_EVENTS, VoiceDoneEventSchema, VoiceErrorEventSchema } from '../events/voice-server-events.ts'
 import { resolveLimits, type GatewayOptions } from '../options.ts'
 import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
@@ -49,6 +54,7 @@ export function generateAsyncApi(
   parts.send('voice.error', VoiceErrorEventSchema)
   parts.send('voice.done', VoiceDoneEventSchema)
   parts.send('run.suspended', SuspendedEventSchema)
+  parts.send('session.suspended', SessionSuspendedEventSchema)
   parts.send('gateway.error', ErrorEventSchema)
 
   const schemes = toSecuritySchemes(options.authenticate ? options.authenticate.schemes : undefined)

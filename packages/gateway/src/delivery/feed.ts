@@ -81,13 +81,18 @@ export class Feed {
       emit([`${kind}.part`, { runId, part, ...place }])
   }
 
-  // The log has no last part: the run is suspended, its store fails, or it was removed. A session has no end of its own.
+  // The log has no last part: the run is suspended, its store fails, or it was removed. A session has no end of its own: its reader ends with the engine.
   #endWithoutLast(): void {
     const { sessionId, emit } = this.#options
     const { runId, suspended, fault, after } = this.#reader
-    if (suspended) emit(['run.suspended', { runId, seq: after }])
-    const isWhole = suspended || (sessionId !== undefined && fault === undefined)
-    this.#end(isWhole ? undefined : (fault ?? new RUN_ERR_NOT_FOUND(runId)))
+    const isSuspended = suspended || (sessionId !== undefined && fault === undefined)
+    if (!isSuspended) return this.#end(fault ?? new RUN_ERR_NOT_FOUND(runId))
+    emit(
+      sessionId === undefined
+        ? ['run.suspended', { runId, seq: after }]
+        : ['session.suspended', { sessionId }]
+    )
+    this.#end()
   }
 
   #finish(last: LogEntry): false {

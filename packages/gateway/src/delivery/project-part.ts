@@ -9,6 +9,7 @@ import type {
   InputEvent,
   PartEvent,
   ResetEvent,
+  SessionSuspendedEvent,
   SuspendedEvent,
   ToolCallEvent,
   ToolDoneEvent
@@ -29,6 +30,7 @@ export type ServerEvent =
   | [`${RunnableKind}.done`, DoneEvent]
   | [`${RunnableKind}.error`, ErrorEvent]
   | ['run.suspended', SuspendedEvent]
+  | ['session.suspended', SessionSuspendedEvent]
 
 /** What the `finish` part of a run does not repeat. */
 interface Output {

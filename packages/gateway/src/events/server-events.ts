@@ -126,6 +126,13 @@ export const SuspendedEventSchema = Type.Object(
 )
 export type SuspendedEvent = Static<typeof SuspendedEventSchema>
 
+/** The service shuts down: watch the session again, after the last received `id`. */
+export const SessionSuspendedEventSchema = Type.Object(
+  { sessionId: Type.String() },
+  { title: 'SessionSuspended' }
+)
+export type SessionSuspendedEvent = Static<typeof SessionSuspendedEventSchema>
+
 /** The schemas of a run's events, which are prefixed by its kind, as in `agent.chunk`. */
 export const RUN_EVENTS = {
   chunk: ChunkEventSchema,
@@ -159,5 +166,6 @@ export type ServerToClientEvents = {
   [E in keyof RunEvents as `${RunnableKind}.${E}`]: (event: RunEvents[E]) => void
 } & {
   'run.suspended': (event: SuspendedEvent) => void
+  'session.suspended': (event: SessionSuspendedEvent) => void
   'gateway.error': (event: ErrorEvent) => void
 } & VoiceServerEvents

@@ -30,8 +30,9 @@ export function forceCloseLater(link: Socket['conn']): void {
   setTimeout(end, CLOSE_TIMEOUT).unref()
 }
 
-/** Closes all connections of a server at once. */
+/** Closes all connections of a server at once, and those that come while its HTTP server still listens. */
 export function forceCloseAll({ engine }: Server): void {
+  engine.on('connection', forceClose)
   const { clients } = engine as unknown as { clients: Record<string, Link> }
   for (const link of Object.values(clients)) forceClose(link)
 }

@@ -1,5 +1,13 @@
-import { createInProcessStores, defineRunnable, type RunContext } from '@svc/registry'
+import gateway from '@svc/gateway'
+import registryPlugin, {
+  createInProcessStores,
+  createRegistry,
+  defineRunnable,
+  type RunContext
+} from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
+import Fastify from 'fastify'
+import { io } from 'socket.io-client'
 import t from 'tap'
 import { buildGateway, Inbox, textOf, untilDisconnected, type Client } from '../helpers/build-gateway.ts'
 
@@ -69,6 +77,24 @@ t.test('while it drains, sockets watch, cancel and approve; new runs are refused
   t.match((await inbox.untilEnd(watched)).at(-1), { event: 'agent.done', output: { text: 'begun done' } })
   t.same(await Promise.all(gone), ['io server disconnect', 'io server disconnect'])
   await closed
+})
+
+t.test('a socket that connects while the app closes does not hold it', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registryPlugin, { registry: createRegistry() })
+  await app.register(gateway)
+  // After that of the gateway, which has closed its sockets: the server still listens.
+  app.addHook('preClose', async () => {
+    const late = io(origin, { transports: ['websocket'], forceNew: true, reconnection: false })
+    t.teardown(() => late.disconnect())
+    await new Promise<void>((resolve) => {
+      late.once('disconnect', () => resolve())
+      late.once('connect_error', () => resolve())
+    })
+  })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  await app.close()
 })
 
 t.test(
