@@ -47,7 +47,7 @@ export const SessionUnwatchEventSchema = Type.Object(reference, { ...strict, tit
 export type SessionUnwatchEvent = Static<typeof SessionUnwatchEventSchema>
 
 /** The acknowledgement of `session.list`. */
-export const SessionPageSchema = Type.Object(
+const SessionPageSchema = Type.Object(
   {
     sessions: Type.Array(SessionSchema),
     nextCursor: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'null on the last page' })
@@ -56,7 +56,7 @@ export const SessionPageSchema = Type.Object(
 )
 
 /** The acknowledgement of a followed session. */
-export const SessionWatchedSchema = Type.Object(
+const SessionWatchedSchema = Type.Object(
   { id: Type.String({ description: 'The place from which it is followed' }), session: SessionSchema },
   { title: 'SessionWatched' }
 )

@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import {
   IdSchema,
   MAX_NAME_LENGTH,
@@ -89,4 +89,3 @@ export const SessionDetailSchema = Type.Object(
   },
   { title: 'SessionDetail' }
 )
-export type SessionDetail = Static<typeof SessionDetailSchema>

@@ -34,7 +34,6 @@ export const SessionEntrySchema = Type.Object(
   },
   { title: 'SessionEntry' }
 )
-export type SessionEntry = Static<typeof SessionEntrySchema>
 
 const TITLE = { minLength: 1, maxLength: MAX_TITLE }
 
