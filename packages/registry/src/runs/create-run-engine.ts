@@ -104,7 +104,7 @@ class Engine implements RunEngine {
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)
     try {
-      const maxPerOwner = this.#maxPerOwner(sub)
+      const maxPerOwner = live.limits.inStore(this.stores, sub)
       if (whenBusy === 'reject' && options.sessionId !== undefined) {
         const before = await takeFree(this.stores, run)
         if (before !== undefined) return this.#replayInstead(run, before)
@@ -284,12 +284,6 @@ class Engine implements RunEngine {
     if (recorded === undefined) return undefined
     if (recorded.contents.length === 0) return { input, files: [] }
     return this.record.files ? keepInput(recorded, run, created) : undefined
-  }
-
-  // Anonymous runs are not counted, and a store of one process counts none.
-  #maxPerOwner(owner: string): number | undefined {
-    if (this.stores.lease === undefined || owner === ANONYMOUS.sub) return undefined
-    return this.#host.live.limits.maxRunsPerOwner
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {

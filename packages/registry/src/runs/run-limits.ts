@@ -1,3 +1,4 @@
+import type { Stores } from '../contract/ports/stores.ts'
 import { ANONYMOUS } from '../contract/principal.ts'
 import { RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS } from '../errors.ts'
 import { ENGINE_DEFAULTS, type EngineLimits } from '../options.ts'
@@ -27,20 +28,25 @@ export class RunLimits {
   /** Dormant runs count too. */
   readonly owners = new OwnerCounts()
   readonly #maxRuns: number
-  readonly maxRunsPerOwner: number
+  readonly #maxRunsPerOwner: number
   readonly #waiting: (() => void)[] = []
   #live = 0
   #closed = false
 
   constructor({ maxRuns, maxRunsPerOwner }: EngineLimits = {}) {
     this.#maxRuns = maxRuns ?? ENGINE_DEFAULTS.maxRuns
-    this.maxRunsPerOwner = maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
+    this.#maxRunsPerOwner = maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
   }
 
   /** @throws RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS */
   require(owner: string): void {
     if (this.#live >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
-    if (this.owners.of(owner) >= this.maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
+    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
+  }
+
+  /** What the store of several processes is asked to limit an owner's runs to; it does not count those of anonymous callers. */
+  inStore({ lease }: Pick<Stores, 'lease'>, owner: string): number | undefined {
+    return lease === undefined || owner === ANONYMOUS.sub ? undefined : this.#maxRunsPerOwner
   }
 
   enter(owner: string): void {
