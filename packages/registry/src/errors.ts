@@ -79,10 +79,10 @@ export const RUN_ERR_SESSION_BUSY = createError<[string]>(
   'The session is busy: %s has its turn. Send the message again later, or with another `whenBusy`',
   409
 )
-/** A deletion waits for runs that have not ended. */
+/** A deletion waits for work that has not ended. */
 export const RUN_ERR_NOT_ENDED = createError(
   'RUN_ERR_NOT_ENDED',
-  'A run that is to be removed has not ended yet: repeat the request',
+  'Work that is to be removed has not ended yet: repeat the request',
   409
 )
 /** `whenBusy` has a value that this runnable, or this way to start it, does not know. */

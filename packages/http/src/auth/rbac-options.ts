@@ -40,6 +40,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'DELETE /schedules/:scheduleId': ['schedules:write'],
   'GET /admin/runs': ['admin:*'],
   'DELETE /admin/runs': ['admin:*'],
+  'DELETE /admin/subjects/:sub': ['admin:*'],
   'DELETE /admin/agents/:name': ['admin:*'],
   'DELETE /admin/teams/:name': ['admin:*'],
   'DELETE /admin/workflows/:name': ['admin:*']

@@ -1,4 +1,4 @@
-import { isTerminalStatus, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
+import { isTerminalStatus, removeSubject, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
 import { nextTurn } from '@svc/registry/kit'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
@@ -9,7 +9,9 @@ import {
   AdminRunListSchema,
   AdminRunQuerySchema,
   RemovedRunsSchema,
-  RunFilterSchema
+  RemovedSubjectSchema,
+  RunFilterSchema,
+  SubjectParamsSchema
 } from '../schemas/admin.ts'
 import { NameParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
@@ -35,7 +37,21 @@ const remove = {
   }
 }
 
-/** `/admin`: the runs of all owners, and the exposed runnables. */
+const forget = {
+  ...describeOperation(
+    'remove-subject',
+    'Remove all that belongs to a person',
+    'Work under way is canceled first, whichever router shows it. Revoke the credentials of the person before: one who keeps starting runs cannot be removed. After a failure, repeat the request.'
+  ),
+  tags,
+  params: SubjectParamsSchema,
+  response: {
+    200: jsonReply('The numbers of what was removed', RemovedSubjectSchema),
+    ...errorReplies(400, 409, 414, 500, 503)
+  }
+}
+
+/** `/admin`: the runs of all owners, people, and the exposed runnables. */
 export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void {
   scope.get('/admin/runs', { schema: list, config }, async ({ query }, reply) => {
     const shown = { ...query, scope: exposed.scope() }
@@ -46,6 +62,10 @@ export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void 
   scope.delete('/admin/runs', { schema: remove, config }, async ({ query }) => ({
     removed: await removeEnded(query)
   }))
+
+  scope.delete('/admin/subjects/:sub', { schema: forget, config }, async ({ params }) =>
+    removeSubject(runs, params.sub)
+  )
 
   for (const kind of RUNNABLE_KINDS) {
     const access = { action: 'admin', kind } as const

@@ -1,4 +1,5 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
+import type { RemovedSubject } from '@svc/registry'
 import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/registry/kit'
 import { nextCursor, pageQuery } from './parameters.ts'
 import { RunSummarySchema } from './run-list.ts'
@@ -32,3 +33,22 @@ export const AdminRunListSchema = Type.Object(
 
 /** The number of removed runs. */
 export const RemovedRunsSchema = Type.Object({ removed: Type.Integer() }, { title: 'RemovedRuns' })
+
+/** Path parameters of a person. */
+export const SubjectParamsSchema = Type.Object({
+  sub: Type.String({ description: 'The `sub` of a token, or the `userId` of callers without credentials' })
+})
+
+/** What was removed of a person. */
+export const RemovedSubjectSchema = Type.Object(
+  {
+    schedules: Type.Integer(),
+    runs: Type.Integer({ description: 'With their logs, files, inputs and A2A tasks' }),
+    sessions: Type.Integer({ description: 'Also those of members and steps' }),
+    memories: Type.Integer(),
+    browserStates: Type.Integer({ description: 'Sessions with a state of their browser' }),
+    remoteSessions: Type.Integer({ description: 'Sessions with conversations at other services' }),
+    tasks: Type.Integer({ description: 'A2A tasks without a run' })
+  } satisfies Record<keyof RemovedSubject, TSchema>,
+  { title: 'RemovedSubject' }
+)

@@ -56,7 +56,7 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
   const isAdmin = pattern.startsWith('/admin')
   const path = pattern
     .replace(':name', isAdmin ? 'none' : `my-${kind}`)
-    .replace(/:(runId|approvalId|inputId|scheduleId)/, 'none')
+    .replace(/:(runId|approvalId|inputId|scheduleId|sub)/, 'none')
   const answer = pattern.includes(':inputId') ? { action: 'decline' } : { approved: true }
   const body = /:(?:approval|input)Id/.test(pattern) ? answer : { input: 'hi' }
   const scheduled = { kind: 'agent', name: 'none', cron: '0 9 * * *', input: 'hi' }

@@ -142,6 +142,9 @@ if (owner !== 'root') throw new Error('not of root')
 const removed = await api.DELETE('/api/admin/runs', { params: { query: { status: 'completed' } } })
 const count: number | undefined = removed.data?.removed
 if (count === 0) throw new Error('nothing removed')
+const forgotten = await api.DELETE('/api/admin/subjects/{sub}', { params: { path: { sub: 'ann' } } })
+const memories: number | undefined = forgotten.data?.memories
+if (memories !== 0) throw new Error('not forgotten')
 await api.DELETE('/api/admin/agents/{name}', agent)
 await api.DELETE('/api/admin/teams/{name}', team)
 await api.DELETE('/api/admin/workflows/{name}', workflow)

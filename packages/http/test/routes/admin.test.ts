@@ -1,6 +1,6 @@
 import type { RunList } from '@svc/http'
 import http from '@svc/http'
-import { createRegistry, type RunRecord } from '@svc/registry'
+import { createRegistry, defineRunnable, type RunRecord } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -138,4 +138,28 @@ t.test('rbac.defaultScopes accepts /admin/*', async (t) => {
   t.equal(await statusOf('DELETE', '/admin/agents/echo', 'audit'), 403)
   t.equal(await statusOf('DELETE', '/admin/agents/echo', 'ops'), 204)
   t.equal(await statusOf('DELETE', '/admin/runs', 'admin:*'), 200)
+})
+
+t.test('all that belongs to a person is removed, work under way too', async (t) => {
+  const planned = defineRunnable({ kind: 'agent', name: 'planned', resumable: true, run: () => 'x' })
+  const app = await buildSecuredApp(t, { runnables: [echo, endless, planned] })
+  const admin = app.as('root', 'admin:*')
+  for (const sub of ['a/n n', 'bob']) for (const name of ['echo', 'endless']) await run(app, sub, name)
+  await app.runs.schedules.create(
+    planned,
+    { cron: '0 9 1 1 *', input: 'x' },
+    { principal: { sub: 'bob', scopes: [] } }
+  )
+  const left = async (sub: string) =>
+    (await (await app.ask('GET', `/admin/runs?owner=${encodeURIComponent(sub)}`, admin)).json()) as AdminList
+  const remove = async (sub: string) =>
+    (await app.ask('DELETE', `/admin/subjects/${encodeURIComponent(sub)}`, admin)).json()
+  t.match(await remove('a/n n'), { runs: 2, schedules: 0 })
+  t.strictSame([(await left('a/n n')).runs.length, (await left('bob')).runs.length], [0, 2])
+  t.match(await remove('bob'), { runs: 2, schedules: 1, tasks: 0 })
+  t.strictSame(
+    Object.values((await remove('bob')) as object),
+    Array.from({ length: 7 }, () => 0)
+  )
+  t.same((await app.runs.schedules.list({ limit: 9 })).schedules, [])
 })

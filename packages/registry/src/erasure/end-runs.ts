@@ -7,10 +7,15 @@ import type { RunEngine } from '../runs/run-engine.ts'
 /** The parts of an engine that deletions need. */
 export type ErasureHost = Pick<RunEngine, 'stores' | 'cancel' | 'closed'>
 
-/** Milliseconds in which the work that a deletion ends must have ended. */
-export const PATIENCE = 30_000
+// Milliseconds in which the work that a deletion ends must have ended.
+const PATIENCE = 30_000
 /** Rows of one page. */
 export const PAGE = 100
+
+/** When the work that a deletion ends must have ended. */
+export function deadlineOf({ closed }: ErasureHost): AbortSignal {
+  return AbortSignal.any([closed, AbortSignal.timeout(PATIENCE)])
+}
 
 /** Ends runs, each once, whichever process has them. */
 export class EndingRuns {

@@ -3,8 +3,8 @@ import { isTerminalStatus } from '../contract/run-record.ts'
 import { sessionKeyText, type EndTurn, type SessionKey } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { RUN_ERR_NOT_ENDED } from '../errors.ts'
-import { nextTurn } from '../next-turn.ts'
-import { EndingRuns, PAGE, PATIENCE, type ErasureHost } from './end-runs.ts'
+import { deadlineOf, EndingRuns, PAGE, type ErasureHost } from './end-runs.ts'
+import { enteredRuns, removeEnded, removeRun } from './remove-runs.ts'
 
 /** What was removed with a session. */
 export interface RemovedSession {
@@ -24,7 +24,7 @@ const MOST_SESSIONS = 1_000
  * @throws RUN_ERR_NOT_ENDED if a run has not ended after 30 seconds; RUN_ERR_STORE
  */
 export async function removeSession(host: ErasureHost, key: SessionKey): Promise<RemovedSession> {
-  const deadline = AbortSignal.any([host.closed, AbortSignal.timeout(PATIENCE)])
+  const deadline = deadlineOf(host)
   const end = await takeTurn(host, key, deadline)
   try {
     return await forget(host.stores, key)
@@ -95,33 +95,17 @@ async function forget(stores: Stores, key: SessionKey): Promise<RemovedSession> 
   return { runs, memories }
 }
 
+// Runs that earlier versions have stored do not name the `userId` of their callers, but are in the session.
 async function removeRuns(stores: Stores, key: SessionKey): Promise<[ids: Set<string>, removed: number]> {
-  const { runs, sessionIndex } = stores
-  const ids = new Set<string>()
-  const remove = async (runId: string) => {
-    // One per turn of the event loop: large runs must not block it.
-    await nextTurn()
-    await runs.remove(runId)
-    ids.add(runId)
-  }
-  const ended = { owner: key.owner, session: key, unfinished: false, limit: PAGE }
-  for (;;) {
-    const found = await runs.listOwned(ended)
-    for (const runId of found) await remove(runId)
-    if (found.length < PAGE) break
-  }
+  const ids = await removeEnded(stores, { owner: key.owner, session: key })
   let removed = ids.size
-  for (let after = 0; ;) {
-    const entered = (await sessionIndex?.runs(key, after, PAGE)) ?? []
-    for (const { ordinal, runId } of entered) {
-      after = ordinal
-      if (ids.has(runId)) continue
-      ids.add(runId)
-      const run = await runs.find(runId)
-      if (run === undefined || !isTerminalStatus(run.status)) continue
-      await remove(runId)
-      removed++
-    }
-    if (entered.length < PAGE) return [ids, removed]
+  for await (const runId of enteredRuns(stores, key)) {
+    if (ids.has(runId)) continue
+    ids.add(runId)
+    const run = await stores.runs.find(runId)
+    if (run === undefined || !isTerminalStatus(run.status)) continue
+    await removeRun(stores, runId)
+    removed++
   }
+  return [ids, removed]
 }

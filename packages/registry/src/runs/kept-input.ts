@@ -3,6 +3,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { FileContent, RunInput } from '../contract/content-part.ts'
 import type { StoredFile } from '../contract/ports/file-store.ts'
+import type { RunFence } from '../contract/ports/node-lease.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import { RUN_ERR_DAMAGED } from '../errors.ts'
@@ -32,20 +33,23 @@ export interface KeptInput {
  */
 export async function keepInput(
   { value, contents }: RecordedInput,
-  { runId, stores, log }: { runId: string; stores: Pick<Stores, 'files'>; log: RunLog },
+  { record, stores, log }: { record: RunFence; stores: Pick<Stores, 'files'>; log: RunLog },
   created: Awaitable<unknown>
 ): Promise<KeptInput | undefined> {
   // A file follows the record of its run.
   await created
+  const { runId, epoch } = record
+  const fence = { runId, epoch }
   const kept: KeptFile[] = []
   for (const { content, reference, path } of contents) {
     const { mimeType, filename } = content
     try {
-      const { fileId, size, sha256 } = await stores.files!.put(runId, {
+      const file = {
         mimeType,
         ...(typeof filename === 'string' && { filename }),
         content: bytesOf(content)
-      })
+      }
+      const { fileId, size, sha256 } = await stores.files!.put(runId, file, fence)
       Object.assign(reference, { sha256, size, fileId })
       kept.push({ path: [...path], fileId, base64: typeof content.data === 'string' })
     } catch (err) {

@@ -29,16 +29,17 @@ export async function sweepMemories(
       return Number(numDeletedRows)
     })
     if (count === 0) {
-      if (removed > 0) await commit.write(removeEmptySpaces)
+      if (removed > 0) await commit.write((trx) => removeEmptySpaces(trx))
       return removed
     }
     removed += count
   }
 }
 
-async function removeEmptySpaces(db: Kysely<Tables>): Promise<void> {
-  await db
-    .deleteFrom('memory_space')
+/** Removes the spaces without items, of one owner or of all. */
+export async function removeEmptySpaces(db: Kysely<Tables>, owner?: string): Promise<void> {
+  const spaces = db.deleteFrom('memory_space')
+  await (owner === undefined ? spaces : spaces.where('owner', '=', owner))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

@@ -1,6 +1,7 @@
 import type { MemoryItem, MemoryStore } from '@svc/registry'
 import type { Kysely, Selectable } from 'kysely'
 import type { Commit } from '../commit.ts'
+import { removeEmptySpaces } from '../maintenance/sweep-memories.ts'
 import { findByWords, indexWords } from './memory-words.ts'
 import type { Retention } from '../options.ts'
 import { decodeEmbedding, encodeEmbedding, parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
@@ -91,7 +92,10 @@ export function createMemoryStore(
           const metadata = json === null ? null : parseStored<Record<string, unknown>>(json)
           return mayGo({ namespace, ...(metadata && { metadata }) }) ? [item_id] : []
         })
-        return removeItems(trx, ids)
+        await removeItems(trx, ids)
+        // Their names may have the id of the session.
+        if (ids.length > 0) await removeEmptySpaces(trx, owner)
+        return ids.length
       }),
     removeOwner: (owner, limit) =>
       commit.write(async (trx) => {
@@ -102,24 +106,20 @@ export function createMemoryStore(
           .where('owner', '=', owner)
           .limit(limit)
           .execute()
-        const removed = await removeItems(
-          trx,
-          items.map(({ item_id }) => item_id)
-        )
-        // Their names may have the id of a session.
-        if (items.length < limit) await trx.deleteFrom('memory_space').where('owner', '=', owner).execute()
-        return removed
+        const ids = items.map(({ item_id }) => item_id)
+        await removeItems(trx, ids)
+        if (ids.length < limit) await removeEmptySpaces(trx, owner)
+        return ids.length
       }),
     sweep
   }
 }
 
-async function removeItems(db: Kysely<Tables>, ids: readonly number[]): Promise<number> {
+async function removeItems(db: Kysely<Tables>, ids: readonly number[]): Promise<void> {
   for (let from = 0; from < ids.length; from += MOST_REMOVED) {
     const batch = ids.slice(from, from + MOST_REMOVED)
     await db.deleteFrom('memory_item').where('item_id', 'in', batch).execute()
   }
-  return ids.length
 }
 
 const newest = (db: Kysely<Tables>, spaceId: number) =>

@@ -73,7 +73,7 @@ export class QueuedRuns {
       // Files follow the record of their run, which waits once they are kept.
       const earlier = await stores.runs.create(begun)
       if (earlier !== undefined) return { run, earlier }
-      const files = { runId: run.runId, stores, log: this.#host.log }
+      const files = { record: begun, stores, log: this.#host.log }
       kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
     }
     const { first, checkpoint } = this.#toStart(run, kept, recorded, options)

@@ -1,0 +1,40 @@
+import type { OwnedRunQuery } from '../contract/ports/run-store.ts'
+import type { SessionKey } from '../contract/ports/session-store.ts'
+import type { Stores } from '../contract/ports/stores.ts'
+import { nextTurn } from '../next-turn.ts'
+import { PAGE } from './end-runs.ts'
+
+/** Removes a run with its log, files and task. One per turn of the event loop: large runs must not block it. */
+export async function removeRun({ runs }: Stores, runId: string): Promise<void> {
+  await nextTurn()
+  await runs.remove(runId)
+}
+
+/** Removes the ended runs of a person, or of one session; returns their ids. */
+export async function removeEnded(
+  stores: Stores,
+  { owner, session }: Pick<OwnedRunQuery, 'owner' | 'session'>
+): Promise<Set<string>> {
+  const query = { owner, unfinished: false, limit: PAGE, ...(session && { session }) }
+  const removed = new Set<string>()
+  for (;;) {
+    const runIds = await stores.runs.listOwned(query)
+    for (const runId of runIds) {
+      await removeRun(stores, runId)
+      removed.add(runId)
+    }
+    if (runIds.length < PAGE) return removed
+  }
+}
+
+/** The ids of the runs that entered a session; they may have been removed. */
+export async function* enteredRuns({ sessionIndex }: Stores, key: SessionKey): AsyncGenerator<string, void> {
+  for (let after = 0; ;) {
+    const entered = (await sessionIndex?.runs(key, after, PAGE)) ?? []
+    for (const { ordinal, runId } of entered) {
+      after = ordinal
+      yield runId
+    }
+    if (entered.length < PAGE) return
+  }
+}
