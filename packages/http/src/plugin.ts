@@ -16,6 +16,7 @@ import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options
 import { createJsonParser, requireStrict } from './requests/strict-requests.ts'
 import { compileValidator, formatValidationErrors } from './requests/validator.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { adminHealthRoutes } from './routes/admin-health.ts'
 import { approvalsRoutes } from './routes/approvals.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inputsRoutes } from './routes/inputs.ts'
@@ -109,7 +110,10 @@ export async function serve(
     inputsRoutes(scope, surface)
     sessionsRoutes(scope, surface)
     schedulesRoutes(scope, surface)
-    if (policy.hasAdmin) adminRoutes(scope, surface)
+    if (policy.hasAdmin) {
+      adminRoutes(scope, surface)
+      adminHealthRoutes(scope, surface)
+    }
     healthRoutes(scope, surface)
     if (swagger && openApi) await docsRoutes(plain, openApi, swagger, documented.secured)
 

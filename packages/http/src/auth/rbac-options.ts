@@ -38,6 +38,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'POST /schedules': ['schedules:write'],
   'PATCH /schedules/:scheduleId': ['schedules:write'],
   'DELETE /schedules/:scheduleId': ['schedules:write'],
+  'GET /admin/health': ['admin:*'],
   'GET /admin/runs': ['admin:*'],
   'DELETE /admin/runs': ['admin:*'],
   'DELETE /admin/subjects/:sub': ['admin:*'],

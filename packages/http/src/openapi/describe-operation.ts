@@ -8,7 +8,8 @@ const TAG_OF = {
   approval: 'Approvals',
   input: 'Inputs',
   schedule: 'Schedules',
-  session: 'Sessions'
+  session: 'Sessions',
+  health: 'Admin'
 }
 
 /** The format of an event stream. */

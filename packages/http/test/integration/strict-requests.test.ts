@@ -31,6 +31,7 @@ t.test('an unknown query parameter is named', async (t) => {
     ['GET', '/agents/echo'],
     ['GET', '/registry'],
     ['GET', '/approvals'],
+    ['GET', '/admin/health'],
     ['GET', '/admin/runs'],
     ['DELETE', '/admin/runs'],
     ['DELETE', '/admin/agents/echo'],

@@ -136,6 +136,9 @@ await api.DELETE('/api/schedules/{scheduleId}', schedule)
 const gone = await api.GET('/api/schedules/{scheduleId}', schedule)
 if (gone.error?.code !== 'RUN_ERR_SCHEDULE_NOT_FOUND') throw new Error('not removed')
 
+const health = await api.GET('/api/admin/health')
+const busy: number | undefined = health.data?.eventLoop.utilization
+if (busy === undefined) throw new Error('no report')
 const all = await api.GET('/api/admin/runs', { params: { query: { owner: 'root', kind: 'agent', limit: 1 } } })
 const owner: string | undefined = all.data?.runs[0]?.owner
 if (owner !== 'root') throw new Error('not of root')
