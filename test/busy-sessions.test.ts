@@ -16,11 +16,14 @@ async function serveTalker(t: Test) {
     kind: 'agent',
     name: 'talker',
     takesTurns: true,
-    async run(input) {
+    steerable: true,
+    async run(input, { steering }) {
       const text = typeof input === 'string' ? input : JSON.stringify(input)
       heard.push(text)
       if (text.includes('endless')) await new Promise(() => {})
       if (text.includes('first')) await gate.promise
+      for (let closed = false; !closed; closed = steering!.close())
+        for (const { message } of steering!.take()) heard.push(message)
       return text
     }
   })
@@ -161,6 +164,43 @@ t.test('over each surface a message cancels the run that has the turn', async (t
     }
   t.equal(heard.length, 7, 'each executes once')
   await served.ask('POST', `/api/runs/${String(last['runId'])}/cancel`, {})
+})
+
+t.test('over each surface a message joins the run under way', async (t) => {
+  const { served, heard, open } = await serveTalker(t)
+  const client = await served.connect()
+  const send = sendersOf(served, client)
+  const { runId } = await send.http('first')
+  t.match(await send.http('over http', 'steer'), { runId, joined: true })
+  t.match(await send.socket('over a socket', 'steer'), { runId, joined: true })
+  t.match(await send.a2a('over a2a', 'steer'), { runId, status: 'working' })
+  t.match(await send.a2a('over a2a', 'steer'), { runId }, 'a repeated one joins once')
+  const message = (messageId: string) => ({
+    message: {
+      kind: 'message',
+      role: 'user',
+      taskId: runId,
+      messageId,
+      parts: [{ kind: 'text', text: messageId }]
+    },
+    configuration: { blocking: false }
+  })
+  t.match(await served.rpc('/a2a', 'message/send', message('to the task')), { id: runId })
+  t.match(await served.rpc('/a2a', 'message/send', message('to the task')), { id: runId })
+  const { history } = await served.rpc('/a2a', 'tasks/get', { id: runId })
+  t.same(
+    history.map(({ messageId }: { messageId: string }) => messageId).filter((id: string) => id.includes(' ')),
+    ['over a2a', 'to the task']
+  )
+  const image = [{ type: 'image', mimeType: 'image/png', url: 'https://example.org/a.png' }]
+  t.match(await send.http(image as never, 'steer'), { statusCode: 400, code: 'RUN_ERR_WHEN_BUSY' })
+  open()
+  await until(
+    () => recordOf(served, runId),
+    ({ status }) => status === 'completed'
+  )
+  t.same(heard.slice(1), ['over http', 'over a socket', 'over a2a', 'to the task'])
+  t.match(await served.rpc('/a2a', 'message/send', message('late')), { code: -32004 })
 })
 
 t.test('a value that no surface knows is refused', async (t) => {

@@ -100,6 +100,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'schedules',
     'sessions',
     'start',
+    'steer',
     'stores'
   ])
   await app.close()

@@ -43,6 +43,8 @@ export interface Tables {
   /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }
   run_part: { run_id: string; seq: number; json: string }
+  /** Messages that are to join a run. */
+  run_steer: { steer_id: string; run_id: string; hash: string | null; message: string }
   run_step: { run_id: string; key: string; output: string | null }
   run_input: {
     input_id: string

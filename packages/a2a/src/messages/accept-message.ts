@@ -1,45 +1,26 @@
-import { hash } from 'node:crypto'
 import {
   RUN_ERR_KEY_REUSED,
   type Envelope,
   type Run,
   type Runnable,
   type RunResult,
-  type RunSummary,
-  type StartKey,
   type StoredTask,
   type WhenBusy
 } from '@svc/registry'
-import { isPromise, randomId, requireAllowed, type AccessErrors } from '@svc/registry/kit'
+import { isPromise } from '@svc/registry/kit'
 import { NOTHING_PENDING, type KeyedLock } from '@svc/registry/store-kit'
-import { A2A_ERR_FORBIDDEN, A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
 import { readMessages, type TaskRun } from '../tasks/read-task.ts'
 import { answerTask } from './answer-task.ts'
-import { chooseAgent } from './choose-agent.ts'
+import { chooseAgent, requireMayRun } from './choose-agent.ts'
+import { joinedTask, requireRun } from './join-task.ts'
+import { toStartKey, withId } from './start-key.ts'
 import { toInput } from './to-input.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
-import { hasBytes, withoutBytes } from './without-bytes.ts'
-
-/** Requests up to this many characters are compared as they are: as cheap to store as a hash, and faster to make. */
-const MAX_PLAIN = 256
-
-/** The errors for callers whom the policy refuses. */
-const ACCESS_ERRORS: AccessErrors = {
-  Forbidden: class extends A2A_ERR_FORBIDDEN {
-    constructor() {
-      super('')
-    }
-  },
-  MissingScope: class extends A2A_ERR_FORBIDDEN {
-    constructor(scope: string) {
-      super(`: the scope ${scope} is missing`)
-    }
-  }
-}
+import { withoutBytes } from './without-bytes.ts'
 
 /** The task of an accepted message. */
 export interface Accepted {
@@ -70,13 +51,12 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
   const { taskId } = message
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
+    if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request, taskId))
     if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
   const agent = await chooseAgent(surface, call, request)
-  const { kind, name } = agent
-  const asked = { policy: surface.policy, errors: ACCESS_ERRORS }
-  await requireAllowed(asked, call.principal, 'run', { kind, name })
+  await requireMayRun(surface, call, agent)
   return startTask(surface, call, request, agent)
 }
 
@@ -109,10 +89,14 @@ async function startTask(
   })
   const { runId, sessionId } = run
   const fromLog = () => waitUntilSettled(runs, runId)
+  if (run.joined) {
+    const joined = await joinedTask(surface, runId, withId(message))
+    if (push !== undefined) await surface.pushes!.add(joined, push, call)
+    return { run: joined, settled: fromLog }
+  }
   const replayed = run.replayed ? await requireRun(surface, runId) : undefined
   if (replayed !== undefined && earlier !== undefined) return { run: replayed, settled: fromLog }
-  const first: Message =
-    message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
+  const first = withId(message)
   const task = {
     taskId: runId,
     contextId: sessionId,
@@ -139,6 +123,14 @@ async function startTask(
     })
   }
   return { run: toNewRecord(run, agent), messages: task.messages, settled }
+}
+
+// The task reads no more messages: this one begins a task of its own, after it.
+async function asOwnTask(surface: Surface, request: SendRequest, taskId: string): Promise<SendRequest> {
+  const { name, sessionId: contextId } = await requireRun(surface, taskId)
+  const { taskId: _, ...message } = request.message
+  const metadata = { ...message.metadata, agentName: name, whenBusy: 'queue' }
+  return { ...request, message: { ...message, contextId, metadata } }
 }
 
 // As the agent name: the message's own metadata comes first.
@@ -181,8 +173,9 @@ async function requireFreshId(
   const finding = surface.tasks.taskOfMessage(registry, owner, messageId)
   const taskId = isPromise(finding) ? await finding : finding
   if (taskId === undefined) return undefined
-  const [first] = await readMessages(surface, taskId)
-  if (first !== undefined && (first.messageId !== messageId || first.taskId !== undefined))
+  const messages = await readMessages(surface, taskId)
+  const found = messages.find((each) => each.messageId === messageId)
+  if (messages.length > 0 && (found === undefined || found.taskId !== undefined))
     throw new RUN_ERR_KEY_REUSED()
   return taskId
 }
@@ -202,29 +195,12 @@ async function requireStillFresh(
   }
 }
 
-async function requireRun({ runs }: Surface, runId: string): Promise<RunSummary> {
-  const run = await runs.find(runId)
-  if (run === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
-  return run
-}
-
 // Metadata of the message overrides that of the request.
 function toEnvelope({ extensions }: Call, { message, metadata: around }: SendRequest): Envelope | undefined {
   const metadata =
     around && message.metadata ? { ...around, ...message.metadata } : (message.metadata ?? around)
   if (metadata === undefined && extensions.length === 0) return undefined
   return { ...(metadata && { metadata }), ...(extensions.length > 0 && { extensions }) }
-}
-
-// A message without an id is always new; to another tenant it is another request.
-function toStartKey(
-  { messageId, ...message }: SendRequest['message'],
-  { tenant, runs }: Surface
-): StartKey | undefined {
-  if (messageId === undefined) return undefined
-  const json = JSON.stringify({ ...message, tenant })
-  const isPlain = json.length <= MAX_PLAIN && runs.record.input && !message.parts.some(hasBytes)
-  return { key: `a2a:${messageId}`, hash: isPlain ? json : hash('sha256', json, 'base64url') }
 }
 
 const NEVER = new AbortController().signal

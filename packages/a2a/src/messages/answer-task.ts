@@ -1,11 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import {
-  isTerminalStatus,
-  RUN_ERR_KEY_REUSED,
-  type InputKind,
-  type RunSummary,
-  type StoredTask
-} from '@svc/registry'
+import { isTerminalStatus, RUN_ERR_KEY_REUSED, type InputKind, type RunSummary } from '@svc/registry'
 import { mayAnswer, randomId } from '@svc/registry/kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
@@ -15,18 +8,22 @@ import { readMessages } from '../tasks/read-task.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { findAnswered, type Answered } from './find-answered.ts'
+import { joinTask } from './join-task.ts'
 import { readAnswer } from './read-answer.ts'
+import { hasMessage, keepMessage, requireCapacity } from './task-messages.ts'
 import { withoutBytes } from './without-bytes.ts'
 
-/** Messages of a task, and characters of their JSON, after which it accepts answers only. */
-const MAX_MESSAGES = 100
-const MAX_SIZE = 4_194_304
-
 /**
- * Accepts a message to a task that waits for input; the task keeps waiting unless the message is an answer.
- * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, RUN_ERR_BAD_INPUT, RUN_ERR_KEY_REUSED
+ * Accepts a message to a task that waits for input, which keeps waiting unless the message is an answer, or to one that is working, which
+ * the message joins. Undefined if that task reads no more messages.
+ * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, A2A_ERR_FORBIDDEN, RUN_ERR_BAD_INPUT, RUN_ERR_KEY_REUSED,
+ * RUN_ERR_WHEN_BUSY
  */
-export async function answerTask(surface: Surface, call: Call, request: SendRequest): Promise<RunSummary> {
+export async function answerTask(
+  surface: Surface,
+  call: Call,
+  request: SendRequest
+): Promise<RunSummary | undefined> {
   const { message } = request
   const run = await requireAnswerable(surface, call, message.taskId!)
   const name = readAgentName(request)
@@ -41,12 +38,13 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   const messages = (known?.messages ?? []) as Message[]
   // Sent twice, a message is one answer.
   if (hasMessage(messages, stored)) return run
+  if (isTerminalStatus(run.status) && (await isElsewhere(surface, run, message.messageId))) return undefined
   if (isTerminalStatus(run.status)) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
-  if (run.status !== 'input-required') throw new A2A_ERR_UNSUPPORTED('the task is not waiting for a message')
+  if (run.status !== 'input-required') return joinTask(surface, call, request, { run, known, stored })
   const given = readAnswer(message.parts)
   const answered = given && (await findAnswered(surface, call, run, given))
   if (answered === undefined) requireCapacity(messages)
-  if (!(await keep(surface, run, known, stored))) {
+  if (!(await keepMessage(surface, run, known, stored))) {
     // The id was used meanwhile, or for another task.
     if (hasMessage(await readMessages(surface, run.runId), stored)) return run
     throw new RUN_ERR_KEY_REUSED()
@@ -54,17 +52,14 @@ export async function answerTask(surface: Surface, call: Call, request: SendRequ
   return answered === undefined ? run : answerRun(surface, answered)
 }
 
-// A run of another surface becomes a task with its first message.
-async function keep(
+// Sent twice, a message that came too late for its task has begun another one.
+async function isElsewhere(
   { tasks }: Surface,
-  { runId: taskId, sessionId: contextId, registry, owner, name: agentName, createdAt }: RunSummary,
-  known: StoredTask | undefined,
-  message: Message
+  { registry, owner, runId }: RunSummary,
+  messageId: string | undefined
 ): Promise<boolean> {
-  const { messageId } = message
-  if (known !== undefined) return tasks.addMessage(taskId, messageId, message)
-  const task = { taskId, contextId, registry, owner, agentName, createdAt, messages: [message] }
-  return (await tasks.create(task, messageId)) === taskId
+  const taskId = messageId === undefined ? undefined : await tasks.taskOfMessage(registry, owner, messageId)
+  return taskId !== undefined && taskId !== runId
 }
 
 // It may have been answered elsewhere meanwhile, or have expired.
@@ -76,21 +71,6 @@ async function answerRun({ runs }: Surface, { inputId, answer }: Answered): Prom
     if (code !== 'RUN_ERR_APPROVAL_ANSWERED' && code !== 'RUN_ERR_INPUT_ANSWERED') throw err
     throw new A2A_ERR_UNSUPPORTED(message)
   }
-}
-
-/** True if a task has the message already. @throws RUN_ERR_KEY_REUSED if it has another one with the same id */
-function hasMessage(messages: readonly Message[], message: Message): boolean {
-  const earlier = messages.find(({ messageId }) => messageId === message.messageId)
-  if (earlier === undefined) return false
-  if (isDeepStrictEqual(earlier, message)) return true
-  throw new RUN_ERR_KEY_REUSED()
-}
-
-// Every history of the task repeats its messages.
-function requireCapacity(messages: readonly Message[]): void {
-  const size = JSON.stringify(messages).length
-  if (messages.length >= MAX_MESSAGES || size >= MAX_SIZE)
-    throw new A2A_ERR_UNSUPPORTED('the task has too many messages: it accepts only an answer')
 }
 
 async function requireAnswerable(surface: Surface, { principal }: Call, taskId: string): Promise<RunSummary> {

@@ -1,5 +1,6 @@
 import { ANONYMOUS, type Runnable } from '@svc/registry'
-import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
+import { requireAllowed, type AccessErrors } from '@svc/registry/kit'
+import { A2A_ERR_FORBIDDEN, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { refuseAgent } from '../service/tenant.ts'
@@ -36,4 +37,27 @@ export async function chooseAgent(
   if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
   const last = await tasks.lastOfContext(exposed.registries(), principal?.sub ?? ANONYMOUS.sub, contextId)
   return (last && exposed.find(last.agentName)) ?? first
+}
+
+/** The errors for callers whom the policy refuses. */
+const ACCESS_ERRORS: AccessErrors = {
+  Forbidden: class extends A2A_ERR_FORBIDDEN {
+    constructor() {
+      super('')
+    }
+  },
+  MissingScope: class extends A2A_ERR_FORBIDDEN {
+    constructor(scope: string) {
+      super(`: the scope ${scope} is missing`)
+    }
+  }
+}
+
+/** @throws A2A_ERR_FORBIDDEN unless the policy allows the caller to run the agent */
+export async function requireMayRun(
+  { policy }: Pick<Surface, 'policy'>,
+  { principal }: Call,
+  { kind, name }: Pick<Runnable, 'kind' | 'name'>
+): Promise<void> {
+  await requireAllowed({ policy, errors: ACCESS_ERRORS }, principal, 'run', { kind, name })
 }

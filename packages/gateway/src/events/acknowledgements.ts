@@ -19,7 +19,18 @@ export const OkSchema = Type.Object({ ok: Type.Literal(true) }, { title: 'Ok' })
 export type Ok = Static<typeof OkSchema>
 
 /** The acknowledgement of a started run. */
-export const StartedSchema = Type.Object({ runId: Type.String() }, { title: 'Started' })
+export const StartedSchema = Type.Object(
+  {
+    runId: Type.String(),
+    joined: Type.Optional(
+      Type.Literal(true, {
+        description: 'The message has joined this run, which was under way (`whenBusy: steer`)'
+      })
+    )
+  },
+  { title: 'Started' }
+)
+export type Started = Static<typeof StartedSchema>
 
 /** Bytes of a file. The rest follows from `end` on, until that is the `size` of the file. */
 export const FileChunkSchema = Type.Object(

@@ -8,7 +8,8 @@ import {
   WatchedSchema,
   type ClientListener,
   type FileChunk,
-  type Ok
+  type Ok,
+  type Started
 } from './acknowledgements.ts'
 import {
   SESSION_ACKNOWLEDGEMENTS,
@@ -120,9 +121,9 @@ export const ACKNOWLEDGEMENTS = {
 
 /** The events of clients, for `Socket<ServerToClientEvents, ClientToServerEvents>` of `socket.io-client`. */
 export interface ClientToServerEvents extends SessionClientEvents, VoiceClientEvents {
-  'agent.run': ClientListener<RunEvent, { runId: string }>
-  'team.run': ClientListener<RunEvent, { runId: string }>
-  'workflow.run': ClientListener<RunEvent, { runId: string }>
+  'agent.run': ClientListener<RunEvent, Started>
+  'team.run': ClientListener<RunEvent, Started>
+  'workflow.run': ClientListener<RunEvent, Started>
   'run.cancel': ClientListener<CancelEvent, Ok>
   'run.watch': ClientListener<WatchEvent, { status: RunStatus }>
   'run.file': ClientListener<FileEvent, FileChunk>

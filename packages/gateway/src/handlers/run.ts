@@ -17,10 +17,13 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
     const asked = { body, onDisconnect, principal, headers, log }
     const { runnable, options } = await admitRun(surface, kind, name, asked)
     const run = await connection.reserve(() => runs.start(runnable, input, options))
-    if (onDisconnect === 'cancel') keeper.keep(run, principal.sub, connection)
+    const { runId, joined } = run
+    if (onDisconnect === 'cancel' && !joined) keeper.keep(run, principal.sub, connection)
     // The socket may have left while the run started.
     if (connection.closed) keeper.leave(connection)
-    const { runId } = run
-    return { ack: { runId }, after: () => connection.follow({ runId, kind, after: 0, parts }) }
+    // A socket that follows the run already gets nothing twice.
+    const follow = () =>
+      joined && connection.follows(runId) ? undefined : connection.follow({ runId, kind, after: 0, parts })
+    return { ack: joined ? { runId, joined } : { runId }, after: follow }
   }
 }

@@ -134,6 +134,11 @@ export class Connection {
     }
   }
 
+  /** True while it follows the run. */
+  follows(runId: string): boolean {
+    return this.#feeds?.has(runId) === true
+  }
+
   /** Emits the events of a run after a given part, until the run or the socket ends. */
   follow({ runId, after, ...how }: FollowedRun): void {
     if (this.closed) return

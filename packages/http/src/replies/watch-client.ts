@@ -17,7 +17,7 @@ export function tieToClient(
   body: RunBody,
   reply: FastifyReply
 ): void {
-  const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed
+  const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed && !run.joined
   watchClient(replies, reply, cancels ? run : undefined)
 }
 

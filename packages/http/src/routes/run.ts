@@ -13,6 +13,7 @@ import type { HttpScope, Surface } from '../surface.ts'
 
 const headers = {
   'x-run-id': RUN_ID,
+  'x-run-joined': '`true` if the message has joined a run under way (`whenBusy: steer`)',
   'idempotency-replayed': '`true` if an earlier request started the run',
   'preference-applied': 'The preferences that the reply follows: `respond-async`, `wait=N`'
 }
@@ -50,7 +51,8 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
         patience.apply(reply, inTime)
         if (!inTime) {
           reply.code(202).header('location', url)
-          return toRunRecord((await surface.runs.find(run.runId))!)
+          const record = toRunRecord((await surface.runs.find(run.runId))!)
+          return run.joined ? { ...record, joined: true as const } : record
         }
       }
       try {

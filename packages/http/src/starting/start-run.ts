@@ -18,7 +18,7 @@ export interface Starter {
   /** Looks the runnable up before the body is read. Throws HTTP_ERR_UNKNOWN_RUNNABLE. */
   readonly preParsing: preParsingHookHandler
   /**
-   * Starts the requested run and sets `x-run-id`. A repeated `Idempotency-Key` gives the run of the first request, with
+   * Starts the requested run and sets `x-run-id`, or has its message join another run, with `x-run-joined: true`. A repeated `Idempotency-Key` gives the run of the first request, with
    * `idempotency-replayed: true`.
    * @param onDisconnect default: what the body says, else the surface's
    * @throws HTTP_ERR_FOREIGN_USER, HTTP_ERR_BAD_IDEMPOTENCY_KEY, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, and the errors of `RunEngine.start`
@@ -61,6 +61,7 @@ async function startRun(
     uploads.keepUntil(starting.then((started) => started.result()))
   const run = await starting
   reply.header('x-run-id', run.runId)
+  if (run.joined) reply.header('x-run-joined', 'true')
   if (run.replayed) reply.header('idempotency-replayed', 'true')
   return run
 }

@@ -20,11 +20,17 @@ export type OnDisconnect = Static<typeof OnDisconnectSchema>
 
 /** What happens to a message while another run has the turn of its session. */
 export const WhenBusySchema = Type.Union(
-  [Type.Literal('queue'), Type.Literal('reject'), Type.Literal('interrupt'), Type.Literal('replace')],
+  [
+    Type.Literal('queue'),
+    Type.Literal('reject'),
+    Type.Literal('steer'),
+    Type.Literal('interrupt'),
+    Type.Literal('replace')
+  ],
   {
     title: 'WhenBusy',
     description:
-      'What happens while another run of the session is under way: `queue` waits for its end, `reject` refuses the message (409), `interrupt` cancels the run and keeps what it said in the session, `replace` cancels it and keeps nothing'
+      'What happens while another run of the session is under way: `queue` waits for its end, `reject` refuses the message (409), `steer` has it join the run before its next model call, `interrupt` cancels the run and keeps what it said in the session, `replace` cancels it and keeps nothing'
   }
 )
 export type WhenBusy = Static<typeof WhenBusySchema>

@@ -8,6 +8,7 @@ import type { Journal } from './journal.ts'
 import type { PartOf } from './part.ts'
 import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
+import type { Steering } from './steering.ts'
 import type { ProviderKey, Redact } from './provider-key.ts'
 import type { RunLog } from './run-log.ts'
 import type { RunMetadata } from './run-metadata.ts'
@@ -99,6 +100,8 @@ export interface RunContext {
   readonly instructions: string | undefined
   /** The tools that the caller serves. */
   readonly clientTools: readonly ClientTool[]
+  /** The messages that join the run, for a runnable that is `steerable`; undefined for members and steps. */
+  readonly steering?: Steering | undefined
   /** How the answer is delivered, if that takes longer than to generate it. */
   readonly delivery?: Delivery | undefined
   /**

@@ -40,6 +40,11 @@ export const RunRecordSchema = Type.Object(
         description: 'The place among the waiting runs of the owner, from 1, while it is queued'
       })
     ),
+    joined: Type.Optional(
+      Type.Literal(true, {
+        description: 'In the reply to a start: the message has joined this run, which was under way'
+      })
+    ),
     metadata: Type.Optional(RunMetadataSchema),
     result: Type.Optional(RunResultSchema),
     error: Type.Optional(PartErrorSchema),

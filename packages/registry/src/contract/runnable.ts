@@ -75,6 +75,8 @@ export interface Runnable {
   readonly takesTurns?: boolean | undefined
   /** What happens to a message while another run has the turn of its session; default of `StartOptions.whenBusy`, else `queue`. */
   readonly whenBusy?: WhenBusy | undefined
+  /** True if messages may join its runs: it takes them from `RunContext.steering` before it ends. */
+  readonly steerable?: boolean | undefined
   /** True if its runs wait in the queue of their engine until a process begins them; default of `StartOptions.queue`. */
   readonly queue?: boolean | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
@@ -98,6 +100,7 @@ export interface RunnableDefinition {
   resumable?: boolean | undefined
   takesTurns?: boolean | undefined
   whenBusy?: WhenBusy | undefined
+  steerable?: boolean | undefined
   queue?: boolean | undefined
   toolNames?: readonly string[] | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>

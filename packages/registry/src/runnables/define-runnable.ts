@@ -81,6 +81,10 @@ class DefinedRunnable implements Runnable {
     return this.#definition.whenBusy
   }
 
+  get steerable(): boolean | undefined {
+    return this.#definition.steerable
+  }
+
   get queue(): boolean | undefined {
     return this.#definition.queue
   }

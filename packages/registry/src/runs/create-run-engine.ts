@@ -1,7 +1,7 @@
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
-import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
+import { isPromise } from '../contract/ports/awaitable.ts'
 import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { ApprovalAnswer } from '../contract/approval.ts'
@@ -29,11 +29,11 @@ import { Recovery } from './recovery/recovery.ts'
 import { watchInputs } from './queue/queued-runs.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
-import { keepInput, type KeptInput } from './kept-input.ts'
+import { keepRecorded } from './kept-input.ts'
 import { placeRun } from './place-run.ts'
 import { requireAfterTurn } from './turns/after-turn.ts'
+import { beforeTurn, steerByRequest } from './turns/before-turn.ts'
 import { makeWay } from './turns/make-way.ts'
-import { takeFree } from './turns/take-free.ts'
 import { whenBusyOf } from './turns/when-busy.ts'
 import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
 import { isRefusedStart } from './run-error.ts'
@@ -105,9 +105,9 @@ class Engine implements RunEngine {
     live.enter(run)
     try {
       const maxPerOwner = live.limits.inStore(this.stores, sub)
-      if (whenBusy === 'reject' && options.sessionId !== undefined) {
-        const before = await takeFree(this.stores, run)
-        if (before !== undefined) return this.#replayInstead(run, before)
+      if (whenBusy === 'reject' || whenBusy === 'steer') {
+        const found = await beforeTurn(this.#host, run, input, whenBusy)
+        if (found !== undefined) return this.#replayInstead(run, found.run, found.joined)
       }
       const created = this.stores.runs.create(run.record, maxPerOwner)
       if (isPromise(created)) run.created = created
@@ -119,7 +119,7 @@ class Engine implements RunEngine {
       const mayDiffer = options.startKey !== undefined || maxPerOwner !== undefined
       const earlier = mayDiffer ? await created : undefined
       if (earlier !== undefined) return this.#replayInstead(run, earlier)
-      const keeping = this.#keep(run, input, recorded, created)
+      const keeping = keepRecorded(run, input, recorded, this.record.files, created)
       const kept = isPromise(keeping) ? await keeping : keeping
       if (run.ended) return run
       const checkpoint = early ?? (kept && interrupted.keep(run, kept))
@@ -180,6 +180,11 @@ class Engine implements RunEngine {
     if (this.#isOver) throw new RUN_ERR_DRAINING()
     await cancelElsewhere(this.#host, runId)
     return this.#require(runId)
+  }
+
+  async steer(runId: string, message: RunInput, options: StartOptions = {}): Promise<boolean> {
+    await this.#recoverFirst(runId)
+    return steerByRequest(this.#host, runId, message, options)
   }
 
   listInputs(query: Parameters<RunEngine['listInputs']>[0]): ReturnType<RunEngine['listInputs']> {
@@ -250,9 +255,9 @@ class Engine implements RunEngine {
     if (!run.ended && this.#host.live.has(run.runId)) this.#host.live.leave(run)
   }
 
-  #replayInstead(run: LiveRun, earlier: RunSummary): Run {
+  #replayInstead(run: LiveRun, earlier: RunSummary, joined = false): Run {
     this.#discard(run)
-    return this.#replay(earlier, run.options)
+    return joined ? new ReplayedRun(this, earlier, 'joined') : this.#replay(earlier, run.options)
   }
 
   // A run that recovery has not reached yet must be resumed or ended before anything else happens to it.
@@ -271,19 +276,7 @@ class Engine implements RunEngine {
     const { run, earlier } = await this.#host.queued.add(runnable, input, recorded, options)
     if (earlier !== undefined) return this.#replay(earlier, options)
     if (options.onInputRequest) void watchInputs(this, run.runId, options.onInputRequest)
-    return new ReplayedRun(this, run, false)
-  }
-
-  // Undefined if the input or its bytes are kept nowhere, so that no other process could resume the run.
-  #keep(
-    run: LiveRun,
-    input: RunInput,
-    recorded: RecordedInput | undefined,
-    created: Awaitable<unknown>
-  ): Awaitable<KeptInput | undefined> {
-    if (recorded === undefined) return undefined
-    if (recorded.contents.length === 0) return { input, files: [] }
-    return this.record.files ? keepInput(recorded, run, created) : undefined
+    return new ReplayedRun(this, run, 'queued')
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {

@@ -32,6 +32,7 @@ import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
 import type { DormantWait, HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
+import { obeySteer } from './turns/join-run.ts'
 import { QueuePositions } from './turns/queue-positions.ts'
 import { SessionNotices } from './turns/session-notices.ts'
 
@@ -231,6 +232,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   #obey(message: ControlMessage): void {
     // Failures are in the service's log already.
     if (message.type === 'cancel') obeyCancel(this, message.runId).catch(() => {})
+    else if (message.type === 'steer') obeySteer(this, message.runId, message.steerId).catch(() => {})
     else if (message.type === 'input') this.inputs.deliver(message.inputId, message.answer).catch(() => {})
   }
 }

@@ -20,6 +20,7 @@ import type { EventBus } from '../contract/event-bus.ts'
 import { NO_METADATA, type RunMetadata } from '../contract/run-metadata.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { SessionMessage } from '../contract/ports/session-store.ts'
+import type { Steering } from '../contract/steering.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { timeOf } from '../timers.ts'
 import { sessionOwnerOf } from './place-run.ts'
@@ -60,6 +61,8 @@ export interface ContextHost {
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
   /** Times as in `RunContext`. */
   readonly waits: { readonly waitedMs: number; sleep(until: number, signal: AbortSignal): Promise<void> }
+  /** Undefined if no message may join the run. */
+  readonly inbox?: Steering | undefined
   /** Undefined if no other process can resume the run. */
   readonly journal?: RunJournal | undefined
 }
@@ -162,6 +165,10 @@ export class HostedContext implements RunContext {
   get #caller(): ChildCaller | undefined {
     const { answersCaller, caller = this.#host.options } = this.#place
     return answersCaller ? caller : undefined
+  }
+
+  get steering(): Steering | undefined {
+    return this.#place === ROOT ? this.#host.inbox : undefined
   }
 
   get delivery(): Delivery | undefined {

@@ -25,6 +25,19 @@ export interface KeptInput {
   readonly files: readonly KeptFile[]
 }
 
+/** Keeps an input; undefined if it or its bytes are kept nowhere, so that no other process could resume the run. */
+export function keepRecorded(
+  run: { record: RunFence; stores: Pick<Stores, 'files'>; log: RunLog },
+  input: RunInput,
+  recorded: RecordedInput | undefined,
+  keepsFiles: boolean,
+  created: Awaitable<unknown>
+): Awaitable<KeptInput | undefined> {
+  if (recorded === undefined) return undefined
+  if (recorded.contents.length === 0) return { input, files: [] }
+  return keepsFiles ? keepInput(recorded, run, created) : undefined
+}
+
 /**
  * Keeps the binary content of an input as files of its run, and puts their ids into the references. Undefined if a file could not be
  * kept, which is logged: the run continues, but no other process can resume it.

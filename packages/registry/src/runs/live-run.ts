@@ -26,6 +26,7 @@ import type { Earlier, HostedRun, RunHost } from './run-host.ts'
 import { RunProgress } from './run-progress.ts'
 import { RunState } from './run-state.ts'
 import { leaveTurn } from './turns/leave-turn.ts'
+import type { SteeredRun } from './turns/steering.ts'
 import { takeTurn } from './turns/take-turn.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './run-logging.ts'
@@ -33,12 +34,15 @@ import { Settlement } from './settlement.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import type { StartOptions } from './start-options.ts'
 
-// Milliseconds between two looks whether a run has begun that is to leave its turn.
+// Milliseconds between two looks whether a run has begun.
 const BEGINS_WITHIN = 5
 const CANCELED = { type: 'finish', finishReason: 'canceled' } as const
 
 /** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun extends RunState implements Run, HostedRun, ContextHost, WaitsHost, AcceptingRun {
+export class LiveRun
+  extends RunState
+  implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost, AcceptingRun
+{
   readonly writer: PartWriter
   readonly #host: RunHost
   readonly #earlier: Earlier | undefined
@@ -99,6 +103,10 @@ export class LiveRun extends RunState implements Run, HostedRun, ContextHost, Wa
     if (isTaken(this.#host.stores, this.loss)) return false
     if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
     return canceled
+  }
+
+  async untilBegun(): Promise<void> {
+    while (!this.writer.begun && !this.#ended) await pause(BEGINS_WITHIN)
   }
 
   /** Ends the run as failed from outside. */
@@ -253,7 +261,7 @@ export class LiveRun extends RunState implements Run, HostedRun, ContextHost, Wa
 
   // Ends nothing but the work until the session has what was said.
   async #keepTurn(left: LeftTurn): Promise<boolean> {
-    while (!this.writer.begun && !this.#ended) await pause(BEGINS_WITHIN)
+    await this.untilBegun()
     if (this.#ended) return false
     this.#isHeld = true
     this.lateSignal.reason = new RUN_ERR_CANCELED()

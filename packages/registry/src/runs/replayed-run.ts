@@ -4,22 +4,24 @@ import { isTerminalStatus } from '../contract/run-record.ts'
 import { resultFromLog } from './load-result.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 
-/** A run that an earlier call started, here or on another node, or that waits in the queue; everything is read from the stores. */
+/** A run that an earlier call started, here or on another node, that waits in the queue, or that a message has joined; everything is read from the stores. */
 export class ReplayedRun implements Run {
   readonly runId: string
   readonly sessionId: string
   readonly createdAt: number
   readonly replayed: boolean
   readonly queued: boolean
+  readonly joined: boolean
   readonly #engine: RunEngine
 
   constructor(
     engine: RunEngine,
     { runId, sessionId, createdAt }: Pick<Run, 'runId' | 'sessionId' | 'createdAt'>,
-    replayed = true
+    how: 'replayed' | 'queued' | 'joined' = 'replayed'
   ) {
-    this.replayed = replayed
-    this.queued = !replayed
+    this.replayed = how === 'replayed'
+    this.queued = how === 'queued'
+    this.joined = how === 'joined'
     this.#engine = engine
     this.runId = runId
     this.sessionId = sessionId

@@ -25,6 +25,8 @@ export interface Run {
   readonly replayed: boolean
   /** True if it waits until earlier runs of its session have ended; `submitted` until then. */
   readonly queued: boolean
+  /** True if the message of this call has joined the run, which an earlier call started; only its starter may cancel it. */
+  readonly joined: boolean
   /** Resolves with the result once the run has completed or was canceled; rejects with the run's error if it failed. */
   result(): Promise<RunResult>
   /** Yields the parts with a `seq` over `after`, including future ones, until the run's last part or until the signal aborts. */
@@ -78,6 +80,17 @@ export interface RunEngine {
    * seconds; it will then be canceled later. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL, RUN_ERR_STORE
    */
   cancel(runId: string): Promise<RunSummary>
+  /**
+   * Has a message join a run under way before its next model call; resolves with true once it is in the log. False if the run has ended,
+   * makes no more model calls, or is not `steerable`. A message has no files.
+   * @param options `startKey` makes it join once, however often it is sent
+   * @throws RUN_ERR_NOT_FOUND, RUN_ERR_WHEN_BUSY, RUN_ERR_KEY_REUSED, RUN_ERR_STORE
+   */
+  steer(
+    runId: string,
+    message: RunInput,
+    options?: Pick<StartOptions, 'startKey' | 'redact'>
+  ): Promise<boolean>
   /** Lists pending approvals, questions and client tools. */
   listInputs(query: InputQuery): Promise<InputPage>
   /** An input, answered or not, and its run; the id of an approval is its `approvalId`. */

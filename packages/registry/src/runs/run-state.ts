@@ -8,6 +8,7 @@ import { newRun } from './new-run.ts'
 import { MAX_LOSSES, type Earlier, type RunHost } from './run-host.ts'
 import { LateSignal } from './settlement.ts'
 import type { StartOptions } from './start-options.ts'
+import { SteeringInbox } from './turns/steering.ts'
 import type { RunTurn } from './turns/run-turn.ts'
 
 /** What a run in progress is made of, as the engine sees it. */
@@ -16,6 +17,7 @@ export class RunState {
   readonly sessionId: string
   readonly createdAt: number
   readonly replayed = false
+  readonly joined = false
   readonly runnable: Runnable
   readonly options: StartOptions
   readonly record: StoredRun
@@ -36,6 +38,8 @@ export class RunState {
   turn: RunTurn | undefined
   turnSaved = false
   keeping: Promise<boolean> | undefined
+  /** The messages that join it; undefined if none may. */
+  readonly inbox: SteeringInbox | undefined
 
   constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier: Earlier | undefined) {
     this.runnable = runnable
@@ -49,6 +53,7 @@ export class RunState {
     // A run from the queue has its first epoch when it begins.
     this.resumed = earlier !== undefined && this.record.epoch > 1
     this.losses = earlier?.losses ?? 0
+    if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
   }
 
   get queued(): boolean {

@@ -6,6 +6,7 @@ import { runListContract } from './run-list-contract.ts'
 import { recordedStepContract } from './recorded-step-contract.ts'
 import { removedRunContract } from './removed-run-contract.ts'
 import { runTextContract } from './run-text-contract.ts'
+import { steerContract } from './steer-contract.ts'
 import { completed, storedRun, textEntry, type RunStores } from './stored-run.ts'
 
 const all = { entries: 1_000, bytes: 1_000_000 }
@@ -270,6 +271,7 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
   })
 
   inputContract(test)
+  steerContract(test)
   runTextContract(test)
   recordedStepContract(test)
   runListContract(test)

@@ -41,6 +41,10 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
     return this.#plan.sessions === undefined
   }
 
+  get steerable(): boolean {
+    return true
+  }
+
   override get outputSchema(): OutputSchema<SchemaOutput<Output>> | undefined {
     return this.#plan.output?.schema
   }

@@ -43,7 +43,10 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
       const isInterrupted = delivered?.isInterrupted === true
       const calls = answer.toolCalls.length > 0
       const { structured, correction, fault } = calls || isInterrupted ? UNCHECKED : await loop.check(answer)
-      const { part, stored } = loop.end(opened, calls || correction !== undefined || !isText(answer))
+      const isDone = !(calls || isInterrupted || correction !== undefined || fault !== undefined)
+      const isSteered = isDone && !loop.closeSteering()
+      const mayContinue = calls || isSteered || correction !== undefined || !isText(answer)
+      const { part, stored } = loop.end(opened, mayContinue)
       delivered?.send(answer, isInterrupted || !(calls || correction !== undefined), isInterrupted)
       yield part
       if (isInterrupted) {
@@ -54,6 +57,12 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
       if (fault !== undefined) throw fault.err
       if (correction !== undefined) {
         loop.askToCorrect(answer, correction)
+        continue
+      }
+      if (isSteered) {
+        const storing = stored()
+        if (isPromise(storing)) await storing
+        loop.goOn(opened)
         continue
       }
       if (!calls) {
@@ -67,7 +76,7 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
       if (isPromise(storing)) await storing
       yield* useTools(loop, opened, channel)
       const stopReason = await loop.stopReason()
-      if (stopReason === undefined) continue
+      if (stopReason === undefined || !loop.closeSteering()) continue
       finishReason = stopReason
       break
     }

@@ -24,6 +24,15 @@ export interface LoopRecord extends TurnRecord {
 interface StepRecord {
   readonly answer: AnswerRecord
   readonly loop?: LoopRecord
+  /** How many messages that joined the run it or an earlier step has read; left out if there are none. */
+  readonly steers?: number
+}
+
+/** What a step leaves to be recorded. */
+interface EndedStep {
+  readonly answer: ModelAnswer
+  readonly loop: () => LoopRecord
+  readonly steers: number | undefined
 }
 
 /**
@@ -72,6 +81,16 @@ export class LoopJournal {
     return this.#logged && answerFromLog(this.#logged)
   }
 
+  /** How many messages the step that was recalled last had read; all of them if only the log has it. */
+  get steered(): number {
+    return this.#next === undefined ? Infinity : (this.#next.steers ?? 0)
+  }
+
+  /** True if the step that was recalled last is recorded, not only in the log. */
+  get isRecorded(): boolean {
+    return this.#next !== undefined
+  }
+
   /** True if an earlier process recorded the step. */
   async hasStep(index: number): Promise<boolean> {
     return this.#isReplaying && (await this.#journal.recall(stepKey(index))) !== undefined
@@ -81,13 +100,16 @@ export class LoopJournal {
   record(
     part: YieldedPart,
     index: number,
-    answer: ModelAnswer,
-    loop: () => LoopRecord,
+    { answer, loop, steers = 0 }: EndedStep,
     mayContinue: boolean
   ): RecordedPart<YieldedPart> | undefined {
     if (!mayContinue && !this.#isRecording) return undefined
     this.#isRecording = true
-    const record: StepRecord = { answer: toRecord(answer), ...(index === 0 && { loop: loop() }) }
+    const record: StepRecord = {
+      answer: toRecord(answer),
+      ...(index === 0 && { loop: loop() }),
+      ...(steers > 0 && { steers })
+    }
     return this.#journal.record(part, stepKey(index), record)
   }
 

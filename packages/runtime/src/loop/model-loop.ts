@@ -4,15 +4,11 @@ import {
   ZERO_USAGE,
   type Awaitable,
   type FinishReason,
-  type PartSink,
-  type RunContext,
   type Usage,
   type YieldedPart
 } from '@svc/registry'
 import { isPromise } from '@svc/registry/kit'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
-import type { RunEvents } from '../events/run-events.ts'
-import type { RunGuard } from '../guards/run-guard.ts'
 import type { AnswerRecord } from '../models/answer-record.ts'
 import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { InterruptibleStep } from '../models/interruptible-step.ts'
@@ -27,7 +23,9 @@ import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import { DeliveredTurn } from './delivered-turn.ts'
 import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
+import type { LoopHost, LoopState, StepOverrides } from './loop-host.ts'
 import type { LoopPlan } from './loop-plan.ts'
+import { LoopSteering } from './loop-steering.ts'
 import { ReplayedStep } from './replayed-step.ts'
 import {
   copyPlain,
@@ -38,32 +36,6 @@ import {
   toStepPrompt
 } from './step-changes.ts'
 import { toModelChoice, toStepCall, type StepChanges, type StepResult, type ToolChoice } from './steps.ts'
-
-/** The run of a loop. */
-interface LoopHost {
-  readonly kind: 'agent' | 'team'
-  readonly name: string
-  readonly context: RunContext
-  readonly guard: RunGuard
-  readonly events: RunEvents
-  readonly sink?: PartSink | undefined
-}
-
-/** The state at the start of a loop. */
-interface LoopState {
-  readonly turn: Turn
-  readonly model: LanguageModelV4
-  readonly tools: ToolSet
-  /** The sections after the instructions in the system prompt. */
-  readonly sections: readonly (string | undefined)[]
-  readonly journal: LoopJournal | undefined
-}
-
-/** Overrides for one step by the mode of a team. */
-interface StepOverrides {
-  readonly tools?: ToolSet
-  readonly toolChoice?: ToolChoice
-}
 
 /** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {
@@ -95,6 +67,7 @@ export class ModelLoop {
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
   readonly journal: LoopJournal | undefined
+  readonly #steering: LoopSteering
   // Frozen, for the functions of the app.
   #steps: readonly StepResult[] = Object.freeze([])
   readonly #scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }
@@ -115,6 +88,7 @@ export class ModelLoop {
     this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
     this.#maxSteps = plan.maxSteps
+    this.#steering = new LoopSteering(host.context.steering, turn)
   }
 
   /** True while the model may be called again. */
@@ -135,14 +109,32 @@ export class ModelLoop {
   async #resume(journal: LoopJournal, overrides: StepOverrides): Promise<OpenStep> {
     journal.work()
     const recorded = await journal.recallAnswer(this.#opened)
-    if (recorded !== undefined) return this.#replay(journal, recorded, overrides)
+    if (recorded !== undefined) {
+      this.#steering.recall(journal, this.#opened)
+      return this.#replay(journal, recorded, overrides)
+    }
     await journal.mayContinue()
     return this.#open(overrides, journal.journal.takeAttempt(this.#opened))
+  }
+
+  /** True, and no message joins the run any more, unless one has that no step has read: then a step follows. */
+  closeSteering(): boolean {
+    const isClosed = this.#steering.close()
+    // Its answer takes one more model call, whatever `maxSteps` is.
+    if (!isClosed && !this.mayStep) this.#maxSteps++
+    return isClosed
+  }
+
+  /** Records a step without tool calls after which the run continues. */
+  goOn(opened: OpenStep): void {
+    this.record(opened, [])
+    this.turn.goOn(opened.step.answer)
   }
 
   async #open(overrides: StepOverrides, earlier?: number): Promise<OpenStep> {
     const { guard } = this.#host
     const { settings, toolChoice: planned } = this.#plan
+    this.#steering.read(this.#opened + 1 >= this.#maxSteps)
     const changes = await this.#changes()
     const index = this.#opened++
     const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? planned
@@ -189,9 +181,11 @@ export class ModelLoop {
     this.#usage = addUsage(this.#usage, step.answer.usage)
     const part = step.toPart()
     const { journal } = this
-    if (journal === undefined || step instanceof ReplayedStep) return { part, stored: nothing }
+    if (journal === undefined || (step instanceof ReplayedStep && journal.isRecorded))
+      return { part, stored: nothing }
     const loop = () => toLoopRecord(this.turn, this.#sections)
-    const recorded = journal.record(part, index, step.answer, loop, mayContinue)
+    const ended = { answer: step.answer, loop, steers: this.#steering.taken }
+    const recorded = journal.record(part, index, ended, mayContinue)
     if (recorded === undefined) return { part, stored: nothing }
     return { part: recorded.part, stored: () => journal.stored(recorded) }
   }

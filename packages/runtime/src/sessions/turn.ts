@@ -6,7 +6,8 @@ import {
   type RunContext,
   type SessionKey,
   type SessionMessage,
-  type SessionStore
+  type SessionStore,
+  type SteeringMessage
 } from '@svc/registry'
 import { codeOf, isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
@@ -125,6 +126,19 @@ export class Turn {
   askToCorrect(answer: ModelAnswer, request: string): void {
     const message = answer.toMessage()
     this.#prompt = [...this.#prompt, ...(message === undefined ? [] : [message]), toUserMessage(request)]
+  }
+
+  /** Adds a message that joined the run. */
+  join(message: SteeringMessage): void {
+    const content = typeof message === 'string' ? message : [...message]
+    this.#prompt = [...this.#prompt, toUserMessage(content)]
+    this.#messages.push({ role: 'user', content })
+  }
+
+  /** Continues after an answer without tool calls: messages have joined the run. */
+  goOn(answer: ModelAnswer): void {
+    const message = answer.toMessage()
+    if (message !== undefined) this.#prompt = [...this.#prompt, message]
   }
 
   /** Adds one step: the model's answer, and the outcomes of its tool calls. Returns the message of the answer, unless it is empty. */

@@ -73,6 +73,11 @@ export class Team<
     return true
   }
 
+  /** With a leader that answers, who reads the messages that join. */
+  get steerable(): boolean {
+    return this.#plan.mode === 'coordinate'
+  }
+
   /** In sequence, the first member's. */
   override get inputSchema(): TSchema | undefined {
     return this.#plan.mode === 'sequence' ? this.#plan.members[0]!.inputSchema : undefined

@@ -19,6 +19,7 @@ const TABLES = [
   'run_value',
   'run_part',
   'run_step',
+  'run_steer',
   'run_input',
   'checkpoint',
   'schedule',

@@ -117,7 +117,7 @@ export function toRunHead(
 }
 
 // No foreign keys on Postgres: they would double the cost of each append.
-const RUN_TABLES = ['run_step', 'run_value', 'run_input', 'checkpoint', 'run'] as const
+const RUN_TABLES = ['run_step', 'run_steer', 'run_value', 'run_input', 'checkpoint', 'run'] as const
 
 /**
  * Removes runs with all that belongs to them, except for the bytes of their files.

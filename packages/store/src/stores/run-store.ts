@@ -12,6 +12,7 @@ import {
   listRuns,
   listLeftRuns
 } from '../rows/run-lists.ts'
+import { findSteer, offerSteer } from '../rows/steer-rows.ts'
 import { TERMINAL, toRuns } from '../rows/run-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Removals } from '../maintenance/removals.ts'
@@ -105,6 +106,8 @@ export function createRunStore(
       if (output === undefined) throw new RUN_ERR_DAMAGED(`step ${key}`)
       return { output }
     },
+    offerSteer: (steer) => commit.write((trx) => offerSteer(trx, steer)),
+    findSteer: (steerId) => findSteer(db, steerId),
     remove: (runId) => removals.remove(commit, [runId]),
     sweep,
     onRemove: (listener) => removals.listen(listener)

@@ -10,6 +10,8 @@ export type ControlMessage =
    * cancel it because its own client left. `watcher` identifies the connection: letters, digits, `_` and `-`.
    */
   | { type: 'watch'; runId: string; watcher: string; left?: true }
+  /** Has a message that the store keeps join the run, on the node that has it. The sender repeats it until it has the answer. */
+  | { type: 'steer'; runId: string; steerId: string }
   /** Delivers an answer that the store has accepted to the run, on the node that has it. */
   | { type: 'input'; runId: string; inputId: string; answer: InputOutcome }
 

@@ -4,6 +4,7 @@ import type { PartError } from '../part.ts'
 import type { MetadataFilter, RunMetadata } from '../run-metadata.ts'
 import type { RunStatus } from '../run-record.ts'
 import type { RunResult } from '../run-result.ts'
+import type { SteeringMessage } from '../steering.ts'
 import type { JsonPieces } from '../../wire/encode-pieces.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunScope } from './run-scope.ts'
@@ -56,6 +57,15 @@ export interface StoredRun extends RunnableKey {
   /** Null unless a later message of its session has it canceled. */
   leftTurn: LeftTurn | null
   inputs: readonly StoredInput[]
+}
+
+/** A message that is to join a run under way, for the process that has the run. */
+export interface StoredSteer {
+  readonly steerId: string
+  readonly runId: string
+  /** Hash of the whole request if it has an idempotency key, of which `steerId` is made; else null. */
+  readonly hash: string | null
+  readonly message: SteeringMessage
 }
 
 /** A run in a list: its record without fields that may be large. */
@@ -231,6 +241,13 @@ export interface RunStore {
   readStep(runId: string, key: string): Awaitable<{ output: unknown } | undefined>
   /** Records a step once. @throws RUN_ERR_FENCED if the epoch is outdated or the run is terminal */
   recordStep(runId: string, epoch: number, key: string, output: unknown): Awaitable<void>
+  /**
+   * Keeps a message that is to join an unfinished run, until the run is removed; returns what is kept under its `steerId`, which may be
+   * an earlier one. Undefined if the run is terminal or unknown, and nothing was kept before.
+   */
+  offerSteer(steer: StoredSteer): Awaitable<StoredSteer | undefined>
+  /** What is kept under this `steerId`, whether it has joined its run or not. */
+  findSteer(steerId: string): Awaitable<StoredSteer | undefined>
   /** Removes a run with its log, steps and inputs. */
   remove(runId: string): Awaitable<void>
   /** Removes the finished runs that exceed the store's retention; returns their number. */

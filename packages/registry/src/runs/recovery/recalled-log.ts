@@ -1,6 +1,8 @@
 import type { EarlierAnswer, EarlierWait } from '../../contract/journal.ts'
 import type { NumberedPart, PartOf } from '../../contract/part.ts'
+import type { Steer } from '../../contract/steering.ts'
 import { toolCallKey } from '../../contract/tool-call-list.ts'
+import { steerOf } from '../turns/steering.ts'
 
 interface Wait {
   /** As in `toolCallKey`. */
@@ -22,6 +24,7 @@ export class RecalledLog {
   readonly #waits = new Map<string, Wait>()
   readonly #sources = new Set<string>()
   readonly #answer = new AnswerBuilder()
+  readonly #steers: Steer[] = []
 
   add(part: NumberedPart): void {
     if (part.type !== 'start') this.#sources.add((part.source ?? []).join('\u0000'))
@@ -53,6 +56,11 @@ export class RecalledLog {
       case 'input.response':
         this.#answered(part.inputId)
         break
+      case 'data': {
+        const steer = steerOf(part)
+        if (steer !== undefined) this.#steers.push(steer)
+        break
+      }
       default:
     }
   }
@@ -60,6 +68,11 @@ export class RecalledLog {
   /** The ids of the approvals and inputs whose answer is in the log. */
   get answered(): ReadonlySet<string> {
     return new Set([...this.#waits].filter(([, { answered }]) => answered).map(([id]) => id))
+  }
+
+  /** The messages that joined the run. */
+  get steers(): readonly Steer[] {
+    return this.#steers
   }
 
   /** As in `Journal`. */

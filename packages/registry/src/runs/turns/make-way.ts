@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { RunSummary } from '../../contract/ports/run-store.ts'
+import type { Stores } from '../../contract/ports/stores.ts'
 import { cancelFor, type CancelHost } from '../cancel-run.ts'
 import { sessionOwnerOf, type PlacedRun } from '../place-run.ts'
 
@@ -9,26 +10,33 @@ const LOOK_AFTER = 20
 const LOOKS = 50
 
 /**
+ * The run of the same session that has the turn before another run; undefined if it has ended, or if the turn belongs to a part of
+ * another runnable's run, such as a call or a team.
+ */
+export async function activeRun(
+  { runs }: Stores,
+  { record }: Pick<PlacedRun, 'record'>,
+  active: string | undefined
+): Promise<RunSummary | undefined> {
+  if (active === undefined) return undefined
+  let found = await runs.find(active)
+  for (let looks = 0; found === undefined && looks < LOOKS; looks++) {
+    await pause(LOOK_AFTER)
+    found = await runs.find(active)
+  }
+  if (found === undefined || isTerminalStatus(found.status)) return undefined
+  const { registry, kind, name, sessionId } = record
+  const isSame = found.registry === registry && found.kind === kind && found.name === name
+  return isSame && found.sessionId === sessionId ? found : undefined
+}
+
+/**
  * Cancels the run that has the turn before an accepted run, which keeps its place. A turn that belongs to a part of another runnable's
  * run, such as a call or a team, is waited for instead.
  * @param keep whether the session keeps what the canceled run has said so far
+ * @throws RUN_ERR_STORE
  */
 export async function makeWay(host: CancelHost, run: PlacedRun, keep: boolean): Promise<void> {
-  const active = await findActive(host, run)
-  if (active === undefined || isTerminalStatus(active.status)) return
-  const { registry, kind, name, sessionId } = run.record
-  const isSame = active.registry === registry && active.kind === kind && active.name === name
-  if (!isSame || active.sessionId !== sessionId) return
-  await cancelFor(host, active.runId, { owner: sessionOwnerOf(run.options), keep })
-}
-
-async function findActive({ stores }: CancelHost, { turn }: PlacedRun): Promise<RunSummary | undefined> {
-  const active = turn?.placed.active
-  if (active === undefined) return undefined
-  for (let looks = 0; looks < LOOKS; looks++) {
-    const found = await stores.runs.find(active)
-    if (found !== undefined) return found
-    await pause(LOOK_AFTER)
-  }
-  return undefined
+  const active = await activeRun(host.stores, run, run.turn?.placed.active)
+  if (active !== undefined) await cancelFor(host, active.runId, { owner: sessionOwnerOf(run.options), keep })
 }

@@ -1,6 +1,7 @@
 import type { Part, PartOf } from '../../contract/part.ts'
 import type { ContentReference, SessionMessage } from '../../contract/ports/session-store.ts'
 import { RUN_ERR_CANCELED } from '../../errors.ts'
+import { steerOf } from './steering.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>
 type UserPart = Exclude<UserMessage['content'], string>[number]
@@ -43,6 +44,8 @@ export class TurnSoFar {
   #step = new Step()
   /** As in `StartOptions`. */
   afterTurn: string | null | undefined
+  // Messages that joined the run, which its next step reads.
+  #joined: SessionMessage[] = []
 
   add(part: Part): void {
     if (part.source?.length || ('parentToolCallId' in part && part.parentToolCallId !== undefined)) return
@@ -50,6 +53,7 @@ export class TurnSoFar {
       this.afterTurn = part.afterTurn
       if (part.input !== undefined) this.#messages.push(toUserMessage(part.input))
     } else if (part.type === 'step.start') this.#beginStep(part)
+    else if (part.type === 'data') this.#join(part)
     else if (part.type === 'text') this.#step.text += part.text
     else if (part.type === 'file' && part.toolCallId === undefined) this.#step.files.push(toSaidFile(part))
     else if (part.type === 'tool.call') this.#addCall(part)
@@ -61,13 +65,21 @@ export class TurnSoFar {
   build(): SessionMessage[] {
     const messages = [...this.#messages, ...this.#step.toMessages()]
     const last = messages.at(-1)
-    if (last?.role !== 'assistant') return [...messages, { role: 'assistant', text: '', interrupted: true }]
-    return [...messages.slice(0, -1), { ...last, interrupted: true }]
+    if (last?.role === 'assistant') messages[messages.length - 1] = { ...last, interrupted: true }
+    else messages.push({ role: 'assistant', text: '', interrupted: true })
+    return [...messages, ...this.#joined]
+  }
+
+  #join(part: PartOf<'data'>): void {
+    const steer = steerOf(part)
+    if (steer !== undefined) this.#joined.push(toUserMessage(steer.message))
   }
 
   // What an earlier attempt at the step has said is void.
   #beginStep({ attempt }: PartOf<'step.start'>): void {
     if (attempt === 1) this.#messages.push(...this.#step.toMessages())
+    this.#messages.push(...this.#joined)
+    this.#joined = []
     this.#step = new Step()
   }
 

@@ -74,6 +74,8 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
       recordStep(run, key, output)
     },
+    offerSteer: (steer) => runs.offerSteer(steer),
+    findSteer: (steerId) => runs.findSteer(steerId),
     remove: (runId) => runs.remove(runId),
     sweep: (now) => runs.sweep(now),
     onRemove: (listener) => runs.onRemove(listener)

@@ -1,6 +1,6 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RunFence } from '../../contract/ports/node-lease.ts'
-import type { StoredRun } from '../../contract/ports/run-store.ts'
+import type { StoredRun, StoredSteer } from '../../contract/ports/run-store.ts'
 import type { InputSummary } from '../../contract/ports/stored-input.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import { PassingMap, type Slot } from '../passing-map.ts'
@@ -31,6 +31,8 @@ export interface RunEntry {
   followers: Set<(gone?: boolean) => void> | undefined
   /** The waiting runs of its owner while it waits in the queue, in order. */
   queue: Map<string, RunEntry> | undefined
+  /** The ids of messages that were to join it. */
+  steers: string[] | undefined
   /** Its slot while it is unfinished. */
   slot: Slot<RunEntry> | undefined
   /** The slot of its start key, if it has one. */
@@ -57,6 +59,7 @@ export class RunTable {
   // In the order of their ends.
   readonly #ended: AgingMap<RunEntry>
   readonly #byStartKey = new PassingMap<string, RunEntry>()
+  readonly #steers = new Map<string, StoredSteer>()
   readonly #listeners = new Set<RemovalListener>()
 
   constructor({ maxAge, maxRuns, maxBytes }: RunRetention) {
@@ -85,12 +88,27 @@ export class RunTable {
       summaries: undefined,
       followers: undefined,
       queue: undefined,
+      steers: undefined,
       slot: undefined,
       claim: undefined
     }
     if (key !== undefined) run.claim = this.#byStartKey.add(key, run)
     run.slot = this.#live.add(runId, run)
     return undefined
+  }
+
+  /** As `RunStore.offerSteer`. */
+  offerSteer(steer: StoredSteer): StoredSteer | undefined {
+    const earlier = this.#steers.get(steer.steerId)
+    const run = this.#live.get(steer.runId)
+    if (earlier !== undefined || run === undefined) return earlier
+    this.#steers.set(steer.steerId, structuredClone(steer))
+    ;(run.steers ??= []).push(steer.steerId)
+    return steer
+  }
+
+  findSteer(steerId: string): StoredSteer | undefined {
+    return this.#steers.get(steerId)
   }
 
   /** The run that was started with the key. */
@@ -169,6 +187,7 @@ export class RunTable {
     for (const run of runs) {
       leaveQueue(run)
       this.#byStartKey.leave(run.claim)
+      for (const steerId of run.steers ?? []) this.#steers.delete(steerId)
       wake(run, true)
       runIds.push(run.record.runId)
     }

@@ -106,6 +106,7 @@ export function sharedRunContract(test: TestTwoStores): void {
     await second.runs.requestCancel(run.runId)
     const messages: ControlMessage[] = [
       { type: 'watch', runId: run.runId, watcher: 'a-socket_1' },
+      { type: 'steer', runId: run.runId, steerId: 'a-steer_1' },
       { type: 'watch', runId: run.runId, watcher: 'a-socket_1', left: true },
       { type: 'input', runId: run.runId, inputId: input.inputId, answer },
       { type: 'cancel', runId: run.runId }

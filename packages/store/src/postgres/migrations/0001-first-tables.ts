@@ -46,6 +46,8 @@ function statements(schema: string): string[] {
     ) + ' partition by range (run_id)',
     `create table "${schema}".run_part_other partition of "${schema}".run_part default`,
     table('run_step', `run_id ${id} not null, key ${id} not null, output text, primary key (run_id, key)`),
+    table('run_steer', `steer_id ${id} primary key, run_id ${id} not null, hash text, message text not null`),
+    index('run_steer_run', 'run_steer (run_id)'),
     table(
       'run_value',
       `run_id ${id} not null, name ${id} not null, seq integer not null, json text not null, primary key (run_id, name, seq)`

@@ -30,6 +30,7 @@ export function createSharedControlBus(
   }
   channel.on('cancel', deliverCancels)
   channel.on('input', deliverAnswers)
+  channel.on('steer', (ids) => ids.forEach((id) => deliver(parseSteer(id))))
   channel.on('watch', (ids) => ids.forEach((id) => deliver(parseWatch(id))))
   lease.onRequests(({ cancels, answers }) => {
     deliverCancels(cancels)
@@ -44,11 +45,17 @@ export function createSharedControlBus(
   }
 }
 
-// Neither ids of runs nor those of watchers have colons.
+// Ids of runs, of watchers and of messages have no colons.
 function toId(message: ControlMessage): string {
   if (message.type === 'input') return message.inputId
   if (message.type === 'cancel') return message.runId
+  if (message.type === 'steer') return `${message.runId}:${message.steerId}`
   return `${message.runId}:${message.watcher}${message.left ? ':left' : ''}`
+}
+
+function parseSteer(id: string): ControlMessage {
+  const [runId = '', steerId = ''] = id.split(':')
+  return { type: 'steer', runId, steerId }
 }
 
 function parseWatch(id: string): ControlMessage {

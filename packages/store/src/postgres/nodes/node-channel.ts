@@ -4,7 +4,17 @@ import { Connection, type Connect } from '../connection.ts'
 import { textArray } from '../lane/binary-arrays.ts'
 
 /** What a message is about; its words are ids. */
-export type Topic = 'cancel' | 'enter' | 'follow' | 'input' | 'left' | 'log' | 'turn' | 'visit' | 'watch'
+export type Topic =
+  | 'cancel'
+  | 'enter'
+  | 'follow'
+  | 'input'
+  | 'left'
+  | 'log'
+  | 'steer'
+  | 'turn'
+  | 'visit'
+  | 'watch'
 
 type Listener = (ids: readonly string[]) => void
 

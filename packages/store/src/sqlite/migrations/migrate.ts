@@ -15,6 +15,7 @@ import { addSessionList } from './0010-session-list.ts'
 import { addLeftTurns } from './0011-left-turns.ts'
 import { addOwnedRows } from './0012-owned-rows.ts'
 import { addSessionBranches } from './0013-session-branches.ts'
+import { addSteers } from './0014-steers.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -30,7 +31,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-session-list': { up: addSessionList },
   '0011-left-turns': { up: addLeftTurns },
   '0012-owned-rows': { up: addOwnedRows },
-  '0013-session-branches': { up: addSessionBranches }
+  '0013-session-branches': { up: addSessionBranches },
+  '0014-steers': { up: addSteers }
 }
 
 // Milliseconds to wait for another program's lock.
