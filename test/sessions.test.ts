@@ -80,6 +80,7 @@ t.test('others neither see nor reach it', async (t) => {
   for (const [method, path, body] of [
     ['GET', '/s1'],
     ['PATCH', '/s1', { title: 'Mine' }],
+    ['DELETE', '/s1'],
     ['GET', '/s1/stream']
   ] as const)
     t.match((await ask(method, PATH + path, body, as('grace'))).body, missing, `${method} ${path}`)
@@ -186,4 +187,32 @@ t.test('an open surface beside one with users reaches none of their sessions', a
     t.match((await served.ask('GET', `${path}?userId=ada`)).body, { code: 'HTTP_ERR_FOREIGN_USER' }, path)
   const client = await served.connect()
   t.match(await client.ask('session.list', { userId: 'ada' }), { code: 'GTW_ERR_FOREIGN_USER' })
+})
+
+t.test('its owner deletes a conversation, and its readers learn that', async (t) => {
+  const { ask, origin } = await serveDesk(t, { policy: true, heartbeat: 60_000 })
+  const ada = as('ada')
+  const say = async (sessionId: string) =>
+    (await ask('POST', '/api/agents/desk/run', { input: 'hi', sessionId }, ada)).body
+  const { runId } = await say('s1')
+  await say('s2')
+  const stream = await fetch(`${origin}${PATH}/s1/stream?after=0.0`, { headers: ada })
+  t.equal((await ask('DELETE', `${PATH}/s1`, undefined, ada)).status, 204)
+  await stream.text().catch(() => '')
+  for (const path of [`${PATH}/s1`, `${PATH}/s1/stream`, `/api/runs/${runId}`])
+    t.equal((await ask('GET', path, undefined, ada)).status, 404, path)
+  t.equal((await ask('DELETE', `${PATH}/s1`, undefined, ada)).status, 404, 'it is gone')
+  t.match((await ask('GET', '/api/sessions', undefined, ada)).body.sessions, [{ sessionId: 's2' }])
+  await say('s1')
+  t.match((await ask('GET', `${PATH}/s1`, undefined, ada)).body, { turns: 1 })
+})
+
+t.test('a caller without credentials deletes the conversation of its user id', async (t) => {
+  const { ask } = await serveDesk(t)
+  for (const userId of ['ada', 'grace'])
+    await ask('POST', '/api/agents/desk/run', { input: 'hi', sessionId: 's1', userId })
+  t.equal((await ask('DELETE', `${PATH}/s1`)).status, 404)
+  t.equal((await ask('DELETE', `${PATH}/s1?userId=ada`)).status, 204)
+  t.equal((await ask('GET', `${PATH}/s1?userId=ada`)).status, 404)
+  t.match((await ask('GET', `${PATH}/s1?userId=grace`)).body, { turns: 1 })
 })

@@ -57,7 +57,10 @@ export async function createStore(
   return {
     log: node ? log : locks.watch(log),
     runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...backend.runs },
-    sessions: { ...createSessionStore(db, commit, skipDamaged, sweeps.sessions, locks), ...node?.sessions },
+    sessions: {
+      ...createSessionStore(db, commit, skipDamaged, sweeps.sessions, locks, backend.sessionEntry),
+      ...node?.sessions
+    },
     sessionIndex: createSessionIndex(db, commit, skipDamaged, backend.sessionEntry),
     memory: createMemoryStore(db, commit, retention, skipDamaged, sweeps.memories),
     tasks: createTaskStore(db, commit, claimant, skipDamaged),

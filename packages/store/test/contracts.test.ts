@@ -4,6 +4,8 @@ import { createStore } from '@svc/store'
 import t from 'tap'
 import { storeContracts } from './helpers/store-contracts.ts'
 
+// Each test has a database of its own.
+t.setTimeout(120_000)
 let files = 0
 const folder = t.testdir()
 storeContracts(t, (options) => createStore({ url: `sqlite:${join(folder, `${++files}.db`)}`, ...options }))

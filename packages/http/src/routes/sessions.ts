@@ -1,4 +1,4 @@
-import type { MessagePage, Principal } from '@svc/registry'
+import { removeSession, type MessagePage, type Principal } from '@svc/registry'
 import {
   formatPosition,
   MAX_TIMER,
@@ -13,7 +13,7 @@ import { SSE_HEADERS, streamEntries } from '@svc/registry/sse'
 import { formatMessageCursor } from '@svc/registry/store-kit'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { CHANNEL_STREAM, describeOperation } from '../openapi/describe-operation.ts'
-import { errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
+import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { sendJson, sendPieces } from '../replies/send-json.ts'
 import { watchClient } from '../replies/watch-client.ts'
@@ -69,6 +69,16 @@ const change = {
     ...errorReplies(400, 403, 404, 413, 414, 415, 500, 503)
   }
 }
+const remove = {
+  ...describeOperation(
+    'remove-session',
+    'Delete a conversation with all that was made of it',
+    'Its messages go, and its runs with their logs and files, memories, and what browsers and other services know. A run under way is canceled first. After a failure, repeat the request.'
+  ),
+  params,
+  querystring: SessionOwnerSchema,
+  response: { 204: emptyReply('Deleted'), ...errorReplies(400, 403, 404, 409, 414, 500, 503) }
+}
 const follow = {
   ...describeOperation('stream-session', 'Follow a conversation over all its runs', CHANNEL_STREAM),
   params,
@@ -80,7 +90,7 @@ const follow = {
   }
 }
 
-/** `/sessions`: list your own, read one, change it, follow it. */
+/** `/sessions`: list your own, read one, change it, delete it, follow it. */
 export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
   const { runs, exposed, replies, heartbeat } = surface
   const { sessions } = runs
@@ -111,6 +121,12 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
   scope.patch(PATH, { schema: change, config }, async ({ params: named, principal, query, body }, reply) => {
     const session = await requireSession(surface, { ...named, ...query }, principal)
     return sendJson(replies, reply, toSession(await sessions.update(session, body)))
+  })
+
+  scope.delete(PATH, { schema: remove, config }, async ({ params: named, principal, query }, reply) => {
+    const session = await requireSession(surface, { ...named, ...query }, principal)
+    await removeSession(runs, session)
+    return reply.code(204).send()
   })
 
   scope.get(`${PATH}/stream`, { schema: follow, config }, async (request, reply) => {

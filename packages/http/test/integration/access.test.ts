@@ -24,6 +24,10 @@ const admitted: Record<string, number> = {
   'GET /inputs': 200,
   'GET /inputs/:inputId': 404,
   'POST /inputs/:inputId': 404,
+  'GET /sessions/:kind/:name/:sessionId': 404,
+  'PATCH /sessions/:kind/:name/:sessionId': 404,
+  'DELETE /sessions/:kind/:name/:sessionId': 404,
+  'GET /sessions/:kind/:name/:sessionId/stream': 404,
   'GET /schedules/:scheduleId': 404,
   'POST /schedules': 404,
   'PATCH /schedules/:scheduleId': 404,
@@ -56,7 +60,8 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
   const isAdmin = pattern.startsWith('/admin')
   const path = pattern
     .replace(':name', isAdmin ? 'none' : `my-${kind}`)
-    .replace(/:(runId|approvalId|inputId|scheduleId|sub)/, 'none')
+    .replace(/:(runId|approvalId|inputId|scheduleId|sessionId|sub)/, 'none')
+    .replace(':kind', 'agent')
   const answer = pattern.includes(':inputId') ? { action: 'decline' } : { approved: true }
   const body = /:(?:approval|input)Id/.test(pattern) ? answer : { input: 'hi' }
   const scheduled = { kind: 'agent', name: 'none', cron: '0 9 * * *', input: 'hi' }
@@ -65,10 +70,10 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
     method,
     path,
     ...(method === 'POST' && { body: path === '/schedules' ? scheduled : body }),
-    ...(method === 'PATCH' && { body: { enabled: false } }),
+    ...(method === 'PATCH' && { body: path.startsWith('/sessions') ? { title: 'x' } : { enabled: false } }),
     scopes: [
       ...scopes,
-      ...(isNamed && !isAdmin ? [`mine:${kind}`] : []),
+      ...(kind !== '' && isNamed && !isAdmin ? [`mine:${kind}`] : []),
       // Of the runnable that is scheduled.
       ...(key === 'POST /schedules' ? ['agents:run'] : [])
     ]

@@ -120,6 +120,9 @@ if (place === undefined) throw new Error(talk.error?.code)
 const astray = { params: { ...own, query: { after: '99.9' } } }
 const lost = await api.GET('/api/sessions/{kind}/{name}/{sessionId}/stream', astray)
 if (lost.error?.code !== 'RUN_ERR_BAD_POSITION') throw new Error('not refused')
+await api.DELETE('/api/sessions/{kind}/{name}/{sessionId}', { params: own })
+const deleted = await api.GET('/api/sessions/{kind}/{name}/{sessionId}', { params: own })
+if (deleted.error?.code !== 'RUN_ERR_SESSION_NOT_FOUND') throw new Error('not deleted')
 
 const created = await api.POST('/api/schedules', { body: planned })
 const scheduleId: string | undefined = created.data?.scheduleId

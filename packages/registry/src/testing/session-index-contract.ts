@@ -196,7 +196,7 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     t.same([exact.messages.length, exact.nextCursor], [6, null])
   })
 
-  test('notifies followers of runs that enter', async (t, stores) => {
+  test('notifies followers of runs that enter, and of the removal', async (t, stores) => {
     const { sessionIndex } = stores
     const other = { ...key, owner: HOSTILE_TEXT }
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -208,7 +208,11 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     await promise
     unfollow()
     t.same(wrong, [])
+    const removed = Promise.withResolvers<void>()
+    const stop = sessionIndex.follow(other, removed.resolve)
     await stores.sessions.remove(other)
+    await removed.promise
+    stop()
     t.same([await sessionIndex.find(other), await sessionIndex.runs(other, 0, 9)], [undefined, []])
     await enter(stores, other)
     t.equal((await sessionIndex.runs(other, 0, 9))[0]?.ordinal, 1, 'a removed session begins again')

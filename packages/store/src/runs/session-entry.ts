@@ -4,7 +4,10 @@ import { toSessionRow } from '../rows/session-rows.ts'
 import type { RunWriter } from './run-write.ts'
 
 /** The part of the list of sessions that runs change. */
-export type SessionEntry = Pick<SessionIndex, 'enter' | 'follow'>
+export interface SessionEntry extends Pick<SessionIndex, 'enter' | 'follow'> {
+  /** A session was removed: notifies its followers. */
+  removed(sessionKey: string): void
+}
 
 /** Lets runs enter sessions, by the writer of all that they write: after their creation, and before their parts. */
 export function createSessionEntry(
@@ -18,6 +21,7 @@ export function createSessionEntry(
       if (!(await writer.write({ kind: 'enter', runId, row }))) throw new RUN_ERR_FENCED(runId)
       followers.notify(sessionKey)
     },
+    removed: (sessionKey) => followers.notify(sessionKey),
     follow: (key, listener) => followers.follow(sessionKeyText(key), listener)
   }
 }

@@ -9,6 +9,7 @@ import { requireEpoch } from '../rows/require-epoch.ts'
 import type { Place } from '../rows/session-branches.ts'
 import { findPlace, hasTurn } from '../rows/session-place.ts'
 import { toSessionRow } from '../rows/session-rows.ts'
+import type { SessionEntry } from '../runs/session-entry.ts'
 import type { Tables } from '../tables.ts'
 import { readMessages } from './session-messages.ts'
 
@@ -18,7 +19,8 @@ export function createSessionStore(
   commit: Commit,
   skipDamaged: SkipDamaged,
   sweep: SessionStore['sweep'],
-  locks: SessionLocks
+  locks: SessionLocks,
+  entry: Pick<SessionEntry, 'removed'>
 ): SessionStore {
   return {
     async load(key, maxMessages, from) {
@@ -53,7 +55,11 @@ export function createSessionStore(
         await trx.insertInto('session_message').values(rows).execute()
       }),
     hasTurn: (key, runId) => hasTurn(db, sessionKeyText(key), runId),
-    remove: (key) => commit.write((trx) => removeSessions(trx, [sessionKeyText(key)])),
+    async remove(key) {
+      const sessionKey = sessionKeyText(key)
+      await commit.write((trx) => removeSessions(trx, [sessionKey]))
+      entry.removed(sessionKey)
+    },
     removeTurns: (key, runIds) => commit.write((trx) => removeTurns(trx, sessionKeyText(key), runIds)),
     keys: (query) => findSessionKeys(db, 'session', query),
     sweep,

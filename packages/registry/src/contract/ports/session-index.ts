@@ -111,6 +111,6 @@ export interface SessionIndex {
   messages(key: SessionKey, query: MessageQuery): Awaitable<MessagePage>
   /** The runs that entered after this ordinal, at most `limit`, in order. They may have been removed. */
   runs(key: SessionKey, after: number, limit: number): Awaitable<SessionRun[]>
-  /** Calls the listener after runs entered, on any node, until the returned function is called. It may be called without need. */
+  /** Calls the listener after runs entered, or the session was removed, on any node, until the returned function is called. It may be called without need. */
   follow(key: SessionKey, listener: () => void): () => void
 }

@@ -67,6 +67,7 @@ export class SessionTable {
     if (session === undefined) return
     this.#sessions.delete(text)
     this.#unlist(session)
+    this.followers.notify(text)
   }
 
   #unlist(session: SessionEntry): void {

@@ -41,7 +41,7 @@ export class EnteredSessions implements Pick<SessionFollowers, 'follow' | 'notif
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY).unref()
   }
 
-  /** A run of this node has entered. */
+  /** A run of this node has entered, or this node has removed the session. */
   notify(sessionKey: string): void {
     this.#followers.notify(sessionKey)
     if (this.#interest.size === 0) return
@@ -77,13 +77,18 @@ export class EnteredSessions implements Pick<SessionFollowers, 'follow' | 'notif
     const { query } = this.#host
     const rows = await query<{ ord: number; last: number }>('svc entered', this.#text, [
       textArray(keys)
-    ]).catch(() => [])
+    ]).catch(() => undefined)
+    if (rows === undefined) return
+    const found = new Set<string>()
     for (const { ord, last } of rows) {
       const key = keys[ord - 1]!
+      found.add(key)
       if (this.#seen.get(key) === last) continue
       this.#seen.set(key, last)
       this.#followers.notify(key)
     }
+    // Removed since.
+    for (const key of keys) if (!found.has(key) && this.#seen.delete(key)) this.#followers.notify(key)
   }
 }
 
