@@ -24,6 +24,8 @@ import { listRoutes } from './routes/list.ts'
 import { runFilesRoutes } from './routes/run-files.ts'
 import { runRoutes } from './routes/run.ts'
 import { runsRoutes } from './routes/runs.ts'
+import { webhooksRoutes } from './routes/webhooks.ts'
+import { deliveriesRoutes } from './routes/deliveries.ts'
 import { schedulesRoutes } from './routes/schedules.ts'
 import { sessionsRoutes } from './routes/sessions.ts'
 import { streamRoutes } from './routes/stream.ts'
@@ -110,6 +112,8 @@ export async function serve(
     inputsRoutes(scope, surface)
     sessionsRoutes(scope, surface)
     schedulesRoutes(scope, surface)
+    webhooksRoutes(scope, surface)
+    deliveriesRoutes(scope, surface)
     if (policy.hasAdmin) {
       adminRoutes(scope, surface)
       adminHealthRoutes(scope, surface)

@@ -2,6 +2,7 @@ import { createError } from './contract/create-error.ts'
 
 export * from './schedules/schedule-errors.ts'
 export * from './sessions/session-errors.ts'
+export * from './webhooks/webhook-errors.ts'
 export * from './voice/voice-errors.ts'
 
 /** An invalid name of a runnable. */

@@ -116,6 +116,15 @@ export type {
 } from './schedules/schedules.ts'
 export type { ChannelPart, Sessions } from './sessions/sessions.ts'
 export type { Session, SessionChange } from './contract/session.ts'
+export type { OwnedDelivery, OwnedWebhook, WebhookOwner, Webhooks } from './webhooks/webhooks.ts'
+export type {
+  DeliveryState,
+  NewWebhook,
+  Webhook,
+  WebhookChange,
+  WebhookDelivery,
+  WebhookEvent
+} from './contract/webhook.ts'
 export type { GivenChange } from './schedules/schedule-plan.ts'
 export type { CatchUp, NewSchedule, Schedule, ScheduleChange } from './contract/schedule.ts'
 
@@ -133,6 +142,7 @@ export type { RegistryScope, RunScope } from './contract/ports/run-scope.ts'
 export type * from './contract/ports/run-store.ts'
 export type * from './contract/steering.ts'
 export type * from './contract/ports/schedule-store.ts'
+export type * from './contract/ports/webhook-store.ts'
 export type * from './contract/ports/stored-input.ts'
 export type * from './contract/ports/session-index.ts'
 export type {

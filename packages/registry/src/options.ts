@@ -3,6 +3,7 @@ import type { EventBus } from './contract/event-bus.ts'
 import type { Stores } from './contract/ports/stores.ts'
 import type { Authenticate, Authorize } from './contract/principal.ts'
 import type { RunLog } from './contract/run-log.ts'
+import { WebhookSecretSchema } from './contract/webhook.ts'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
 import { findFaults } from './schemas/find-faults.ts'
 import { formatFaults } from './schemas/format-faults.ts'
@@ -55,13 +56,16 @@ export interface EngineLimits {
   maxLogBytes?: number
   /** Schedules per owner, anonymous included; default 100. Those whose only instant is over do not count. */
   maxSchedulesPerOwner?: number
+  /** Webhooks for all runs of an owner, per owner, anonymous included; default 20. */
+  maxWebhooksPerOwner?: number
 }
 
 const EngineLimitsSchema = optionsSchema<EngineLimits>({
   maxRuns: Type.Integer({ minimum: 1 }),
   maxRunsPerOwner: Type.Integer({ minimum: 1 }),
   maxLogBytes: Type.Integer({ minimum: 1024 }),
-  maxSchedulesPerOwner: Type.Integer({ minimum: 0 })
+  maxSchedulesPerOwner: Type.Integer({ minimum: 0 }),
+  maxWebhooksPerOwner: Type.Integer({ minimum: 0 })
 })
 
 /** How many runs from the queue are in progress; see `StartOptions.queue`. */
@@ -75,6 +79,34 @@ export interface QueueOptions {
 const QueueSchema = optionsSchema<QueueOptions>({
   concurrency: Type.Integer({ minimum: 1, maximum: 1_000 }),
   perOwner: Type.Integer({ minimum: 1 })
+})
+
+/** How messages of webhooks are sent. */
+export interface WebhookOptions {
+  /** Secrets of the service, 5 at most: they sign the messages about runs that were started with a webhook without secrets. */
+  secrets?: string[]
+  /** How often a message is sent at most; default 15. */
+  attempts?: number
+  /** Milliseconds before the second attempt; each later pause is twice as long, up to 6 hours; default 5,000. */
+  backoff?: number
+  /** Milliseconds for a receiver to answer; default 15,000. */
+  timeout?: number
+  /** Messages that this process sends at a time; default 32. */
+  concurrency?: number
+  /** Of these, to one host; default 8. */
+  perHost?: number
+  /** Allows receivers with private, loopback and link-local addresses; default false. */
+  allowPrivate?: boolean
+}
+
+const WebhookOptionsSchema = optionsSchema<WebhookOptions>({
+  secrets: Type.Array(WebhookSecretSchema, { maxItems: 5 }),
+  attempts: Type.Integer({ minimum: 1, maximum: 100 }),
+  backoff: Type.Integer({ minimum: 1, maximum: MAX_TIMER }),
+  timeout: Type.Integer({ minimum: 1, maximum: 600_000 }),
+  concurrency: Type.Integer({ minimum: 1, maximum: 1_000 }),
+  perHost: Type.Integer({ minimum: 1, maximum: 1_000 }),
+  allowPrivate: Type.Boolean()
 })
 
 /** Retention of the in-process stores. */
@@ -132,6 +164,7 @@ export interface RunEngineOptions {
   limits?: EngineLimits | undefined
   /** Given, even empty, it makes this process begin queued runs from its start on, whichever process queued them. */
   queue?: QueueOptions | undefined
+  webhooks?: WebhookOptions | undefined
   /** Of the stores in memory; other stores have their own. */
   retention?: RetentionOptions | undefined
   record?: RecordOptions | undefined
@@ -159,10 +192,20 @@ export const ENGINE_DEFAULTS = Object.freeze({
   maxRunsPerOwner: 100,
   maxLogBytes: 67_108_864,
   maxSchedulesPerOwner: 100,
+  maxWebhooksPerOwner: 20,
   drainTimeout: 10_000,
   resumeTimeout: 300_000,
   queueConcurrency: 10,
-  queuePerOwner: 5
+  queuePerOwner: 5,
+  webhooks: Object.freeze({
+    secrets: [] as string[],
+    attempts: 15,
+    backoff: 5_000,
+    timeout: 15_000,
+    concurrency: 32,
+    perHost: 8,
+    allowPrivate: false
+  })
 })
 
 const port = Type.Object({})
@@ -173,11 +216,13 @@ const PLUGIN_FIELDS = {
       ...{ tasks: port, checkpoints: port, control: port },
       files: Type.Optional(port),
       queue: Type.Optional(port),
-      schedules: Type.Optional(port)
+      schedules: Type.Optional(port),
+      webhooks: Type.Optional(port)
     })
   ),
   limits: EngineLimitsSchema,
   queue: QueueSchema,
+  webhooks: WebhookOptionsSchema,
   retention: RetentionSchema,
   record: RecordSchema,
   drainTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),

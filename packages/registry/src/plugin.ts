@@ -11,6 +11,7 @@ import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
 import type { RunEngine } from './runs/run-engine.ts'
 import type { Schedules } from './schedules/schedules.ts'
 import type { Sessions } from './sessions/sessions.ts'
+import type { Webhooks } from './webhooks/webhooks.ts'
 import type { Stores } from './contract/ports/stores.ts'
 import { defaultCloseDelay, serveOn } from './app/serve-on.ts'
 import { whileServing } from './app/while-serving.ts'
@@ -26,6 +27,7 @@ declare module 'fastify' {
     runs: RunEngine
     schedules: Schedules
     sessions: Sessions
+    webhooks: Webhooks
     events: EventBus
   }
 }
@@ -36,7 +38,7 @@ interface Maker {
   scope: FastifyInstance
 }
 
-/** The registry and the run engine of an app or a scope: `fastify.registry`, `runs`, `sessions`, `schedules` and `events`. */
+/** The registry and the run engine of an app or a scope: `fastify.registry`, `runs`, `sessions`, `schedules`, `webhooks` and `events`. */
 export function installEngine(
   app: FastifyInstance,
   options: RegistryPluginOptions,
@@ -61,6 +63,7 @@ export function installEngine(
   app.decorate('runs', runs)
   app.decorate('schedules', runs.schedules)
   app.decorate('sessions', runs.sessions)
+  app.decorate('webhooks', runs.webhooks)
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => runs.exposures.requireDistinct())

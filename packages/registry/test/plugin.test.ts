@@ -101,7 +101,8 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'sessions',
     'start',
     'steer',
-    'stores'
+    'stores',
+    'webhooks'
   ])
   await app.close()
 })

@@ -13,6 +13,7 @@ import type {
 import type { Kysely, Transaction } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
+import type { Reports } from './runs/run-write.ts'
 import type { SessionEntry } from './runs/session-entry.ts'
 import type { Tables } from './tables.ts'
 
@@ -79,6 +80,7 @@ export interface Backend {
   readonly runs: Pick<RunStore, 'create' | 'lease' | 'recordStep'> & Partial<Pick<RunStore, 'listLeft'>>
   readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
   readonly sessionEntry: SessionEntry
+  readonly reports: Reports
   readonly control: ControlBus
   readonly dispatch: Dispatch
   /** Undefined if only one process can have the database open. */

@@ -18,6 +18,7 @@ import { createRunStore } from './stores/run-store.ts'
 import { createScheduleStore } from './stores/schedule-store.ts'
 import { createSessionIndex } from './stores/session-index.ts'
 import { createSessionStore } from './stores/session-store.ts'
+import { createWebhookStore } from './stores/webhook-store.ts'
 import { createTaskStore } from './stores/task-store.ts'
 
 /** Every store of the contract, on one database. */
@@ -70,6 +71,13 @@ export async function createStore(
     remoteSessions: createRemoteSessionStore(db, commit),
     queue: createRunQueue(db, commit, claimant, dispatch),
     schedules: createScheduleStore({ db, commit, claimant, dispatch, skipDamaged, sweep: sweeps.schedules }),
+    webhooks: createWebhookStore({
+      db,
+      commit,
+      reports: backend.reports,
+      skipDamaged,
+      sweep: sweeps.webhooks
+    }),
     control,
     ...(node && { lease: node.lease, counters: node.counters }),
     check: backend.check,

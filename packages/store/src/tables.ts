@@ -1,4 +1,4 @@
-import type { InputKind, RunnableKind, RunStatus } from '@svc/registry'
+import type { InputKind, RunnableKind, RunStatus, WebhookEvent } from '@svc/registry'
 import type { Generated } from 'kysely'
 
 /** The tables. JSON is text, times are milliseconds since the epoch. */
@@ -174,6 +174,48 @@ export interface Tables {
     ended_at: number | null
     last_at: number | null
     last_run_id: string | null
+    last_error: string | null
+  }
+  webhook: {
+    webhook_id: string
+    /** `owner` or `run`, and the id of what it reports. */
+    subject: string
+    owner: string
+    run_id: string | null
+    /** Ids between spaces; empty if it reports all. */
+    registries: string
+    url: string
+    /** Of the URL, with its port. */
+    host: string
+    /** Events between spaces. */
+    events: string
+    /** JSON of a list. */
+    secrets: string
+    created_at: number
+    updated_at: number
+  }
+  /** The outbox: messages that were not delivered. */
+  webhook_delivery: {
+    seq: Generated<number>
+    delivery_id: string
+    webhook_id: string
+    owner: string
+    run_id: string
+    registry: string
+    kind: RunnableKind
+    name: string
+    session_id: string
+    metadata: string | null
+    event: WebhookEvent
+    /** JSON, or null. */
+    detail: string | null
+    at: number
+    /** When it is sent next, or was given up. */
+    due_at: number
+    /** 1 if it was given up. */
+    dead: number
+    attempts: number
+    last_status: number | null
     last_error: string | null
   }
   /** What is known about files; their bytes are beside an SQLite database, and in `file_chunk` on Postgres. */

@@ -22,7 +22,11 @@ export interface DemoAuth {
 
 const ROLES = [
   { role: 'reader', may: 'look at what there is', scopes: ['agents:read', 'teams:read', 'workflows:read'] },
-  { role: 'user', may: 'run everything', scopes: ['agents:*', 'teams:*', 'workflows:*', 'schedules:*'] },
+  {
+    role: 'user',
+    may: 'run everything',
+    scopes: ['agents:*', 'teams:*', 'workflows:*', 'schedules:*', 'webhooks:*']
+  },
   { role: 'admin', may: 'do everything', scopes: ['admin:*'] }
 ]
 

@@ -9,7 +9,9 @@ const TAG_OF = {
   input: 'Inputs',
   schedule: 'Schedules',
   session: 'Sessions',
-  health: 'Admin'
+  health: 'Admin',
+  webhook: 'Webhooks',
+  delivery: 'Webhooks'
 }
 
 /** The format of an event stream. */
@@ -45,7 +47,7 @@ continue from their \`lastEventId\`. The stream ends when the token of its clien
 export function describeOperation(name: string, summary: string, description?: string) {
   const [verb, ...nouns] = name.split('-')
   const operationId = verb + nouns.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
-  const noun = nouns.at(-1)?.replace(/s$/, '') as keyof typeof TAG_OF
+  const noun = nouns.at(-1)?.replace(/ies$/, 'y').replace(/s$/, '') as keyof typeof TAG_OF
   return { operationId, tags: [TAG_OF[noun]], summary, ...(description !== undefined && { description }) }
 }
 
@@ -60,6 +62,7 @@ export const TAGS = [
   { name: 'Inputs', description: 'Answer questions, and give the results of client tools' },
   { name: 'Sessions', description: 'Read, name and follow your own conversations' },
   { name: 'Schedules', description: 'Start runs at given times' },
+  { name: 'Webhooks', description: 'Report your runs to other services' },
   { name: 'Admin', description: 'The runs of all owners, and the registered runnables' },
   { name: 'Health', description: 'Liveness and readiness' }
 ]

@@ -43,6 +43,7 @@ export const SubjectParamsSchema = Type.Object({
 export const RemovedSubjectSchema = Type.Object(
   {
     schedules: Type.Integer(),
+    webhooks: Type.Integer({ description: 'Those of single runs too, with their messages' }),
     runs: Type.Integer({ description: 'With their logs, files, inputs and A2A tasks' }),
     sessions: Type.Integer({ description: 'Also those of members and steps' }),
     memories: Type.Integer(),

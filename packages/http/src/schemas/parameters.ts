@@ -68,6 +68,16 @@ export const ScheduleParamsSchema = Type.Object({
   scheduleId: Type.String({ description: 'From `POST /schedules` or `GET /schedules`' })
 })
 
+/** Path parameters of a webhook. */
+export const WebhookParamsSchema = Type.Object({
+  webhookId: Type.String({ description: 'From `POST /webhooks` or `GET /webhooks`' })
+})
+
+/** Path parameters of a message of a webhook. */
+export const DeliveryParamsSchema = Type.Object({
+  deliveryId: Type.String({ description: 'From `GET /webhooks/deliveries`' })
+})
+
 /** Query parameters of paginated lists. */
 export const pageQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),

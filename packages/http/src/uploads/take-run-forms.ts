@@ -10,7 +10,7 @@ import { receiveUploads } from './receive-uploads.ts'
 const FILES = 'files'
 
 /** The fields of a form whose text is JSON. */
-export const JSON_FIELDS = ['metadata', 'messages', 'tools'] as const satisfies (keyof RunBody)[]
+export const JSON_FIELDS = ['metadata', 'webhook', 'messages', 'tools'] as const satisfies (keyof RunBody)[]
 
 /**
  * Makes the routes of a scope that start runs accept forms: text in `input`, files in `files`, the other properties as

@@ -32,6 +32,11 @@ const admitted: Record<string, number> = {
   'POST /schedules': 404,
   'PATCH /schedules/:scheduleId': 404,
   'DELETE /schedules/:scheduleId': 404,
+  'GET /webhooks/:webhookId': 404,
+  'POST /webhooks': 400,
+  'POST /webhooks/deliveries/:deliveryId/retry': 404,
+  'PATCH /webhooks/:webhookId': 404,
+  'DELETE /webhooks/:webhookId': 404,
   'DELETE /admin/agents/:name': 404,
   'DELETE /admin/teams/:name': 404,
   'DELETE /admin/workflows/:name': 404
@@ -43,6 +48,13 @@ const docsFiles = [
   'GET /docs/static/index.html',
   'GET /docs/static/swagger-initializer.js'
 ]
+
+// What a request changes, by the first word of its path.
+const CHANGES: Record<string, object> = {
+  schedules: { enabled: false },
+  sessions: { title: 'x' },
+  webhooks: { events: ['run.failed'] }
+}
 
 interface Route {
   key: string
@@ -60,7 +72,7 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
   const isAdmin = pattern.startsWith('/admin')
   const path = pattern
     .replace(':name', isAdmin ? 'none' : `my-${kind}`)
-    .replace(/:(runId|approvalId|inputId|scheduleId|sessionId|sub)/, 'none')
+    .replace(/:(runId|approvalId|inputId|scheduleId|webhookId|deliveryId|sessionId|sub)/, 'none')
     .replace(':kind', 'agent')
   const answer = pattern.includes(':inputId') ? { action: 'decline' } : { approved: true }
   const body = /:(?:approval|input)Id/.test(pattern) ? answer : { input: 'hi' }
@@ -70,7 +82,7 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
     method,
     path,
     ...(method === 'POST' && { body: path === '/schedules' ? scheduled : body }),
-    ...(method === 'PATCH' && { body: path.startsWith('/sessions') ? { title: 'x' } : { enabled: false } }),
+    ...(method === 'PATCH' && { body: CHANGES[path.split('/')[1]!] }),
     scopes: [
       ...scopes,
       ...(kind !== '' && isNamed && !isAdmin ? [`mine:${kind}`] : []),

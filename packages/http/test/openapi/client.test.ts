@@ -142,6 +142,24 @@ if (gone.error?.code !== 'RUN_ERR_SCHEDULE_NOT_FOUND') throw new Error('not remo
 const health = await api.GET('/api/admin/health')
 const busy: number | undefined = health.data?.eventLoop.utilization
 if (busy === undefined) throw new Error('no report')
+
+const hook = await api.POST('/api/webhooks', { body: { url: 'http://127.0.0.1:9/' } })
+const webhookId: string | undefined = hook.data?.webhookId
+if (webhookId === undefined || hook.data?.secrets.length !== 1) throw new Error(hook.error?.code)
+const webhook = { params: { path: { webhookId } } }
+await api.PATCH('/api/webhooks/{webhookId}', { ...webhook, body: { events: ['run.failed'] } })
+const seen = await api.GET('/api/webhooks/{webhookId}', webhook)
+if (seen.data?.events[0] !== 'run.failed') throw new Error('not changed')
+const hooks = await api.GET('/api/webhooks', { params: { query: { limit: 1 } } })
+if (hooks.data?.webhooks[0]?.webhookId !== webhookId) throw new Error('not listed')
+await api.DELETE('/api/webhooks/{webhookId}', webhook)
+const dead = await api.GET('/api/webhooks/deliveries', { params: { query: { state: 'dead' } } })
+if (dead.data?.deliveries.length !== 0) throw new Error('something is dead')
+const retried = await api.POST('/api/webhooks/deliveries/{deliveryId}/retry', {
+  params: { path: { deliveryId: 'none' } }
+})
+if (retried.error?.code !== 'RUN_ERR_DELIVERY_NOT_FOUND') throw new Error('found')
+
 const all = await api.GET('/api/admin/runs', { params: { query: { owner: 'root', kind: 'agent', limit: 1 } } })
 const owner: string | undefined = all.data?.runs[0]?.owner
 if (owner !== 'root') throw new Error('not of root')
@@ -182,6 +200,8 @@ export const refused = async () => {
   await api.POST('/api/approvals/{approvalId}', { params: { path: { approvalId: 'a' } }, body: {} })
   // @ts-expect-error -- a schedule has an input
   await api.POST('/api/schedules', { body: { kind: 'agent', name: 'echo', cron: '* * * * *' } })
+  // @ts-expect-error -- no such event
+  await api.POST('/api/webhooks', { body: { url: 'https://example.com/', events: ['run.started'] } })
   // @ts-expect-error -- no such action
   await api.POST('/api/inputs/{inputId}', { params: { path: { inputId: 'a' } }, body: { action: 'yes' } })
 }
@@ -196,6 +216,7 @@ const maker = makerOf({ mimeType: 'text/plain', content: Buffer.from('ab') })
 
 t.test('a generated client type-checks, and runs every operation', async (t) => {
   const { url, origin } = await buildApp(t, {
+    engine: { webhooks: { allowPrivate: true } },
     runnables: [
       echo,
       asking(),
@@ -236,8 +257,8 @@ t.test('a generated client type-checks, and runs every operation', async (t) => 
     if (status < 300) seen.add(operation?.operationId ?? '')
   }
   const all = Object.values(document.paths).flatMap((path) => Object.values(path))
-  // One was refused, and the stream of a session has no end.
-  const others = new Set(['cancelRun', 'streamSession'])
+  // Two were refused, and the stream of a session has no end.
+  const others = new Set(['cancelRun', 'retryWebhookDelivery', 'streamSession'])
   const ids = all.map(({ operationId }) => operationId).filter((id) => !others.has(id ?? ''))
   t.strictSame(seen, new Set(ids), 'every operation gave what it says')
 })

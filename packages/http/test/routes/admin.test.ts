@@ -159,7 +159,7 @@ t.test('all that belongs to a person is removed, work under way too', async (t) 
   t.match(await remove('bob'), { runs: 2, schedules: 1, tasks: 0 })
   t.strictSame(
     Object.values((await remove('bob')) as object),
-    Array.from({ length: 7 }, () => 0)
+    Array.from({ length: 8 }, () => 0)
   )
   t.same((await app.runs.schedules.list({ limit: 9 })).schedules, [])
 })

@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { ClientToolsSchema } from './client-tool.ts'
 import { ConversationSchema } from './ports/session-store.ts'
 import { RunMetadataSchema } from './run-metadata.ts'
+import { NewWebhookSchema } from './webhook.ts'
 
 // No control characters.
 // oxlint-disable-next-line no-control-regex -- control characters are what it excludes
@@ -71,6 +72,7 @@ export const RunBodySchema = Type.Object(
     onDisconnect: Type.Optional(OnDisconnectSchema),
     whenBusy: Type.Optional(WhenBusySchema),
     metadata: Type.Optional(RunMetadataSchema),
+    webhook: Type.Optional(NewWebhookSchema),
     messages: Type.Optional(ConversationSchema),
     instructions: Type.Optional(InstructionsSchema),
     tools: Type.Optional(ClientToolsSchema)

@@ -4,9 +4,10 @@ import type { Stores } from '../contract/ports/stores.ts'
 import { nextTurn } from '../next-turn.ts'
 import { PAGE } from './end-runs.ts'
 
-/** Removes a run with its log, files and task. One per turn of the event loop: large runs must not block it. */
-export async function removeRun({ runs }: Stores, runId: string): Promise<void> {
+/** Removes a run with its log, files, task and messages of webhooks. One per turn of the event loop: large runs must not block it. */
+export async function removeRun({ runs, webhooks }: Stores, runId: string): Promise<void> {
   await nextTurn()
+  await webhooks?.removeRun(runId)
   await runs.remove(runId)
 }
 

@@ -8,6 +8,8 @@ import { enteredRuns, removeEnded, removeRun } from './remove-runs.ts'
 /** What was removed of a person, by kinds. */
 export interface RemovedSubject {
   schedules: number
+  /** Those of single runs too, with their messages. */
+  webhooks: number
   /** With their logs, files, inputs and A2A tasks. */
   runs: number
   /** Also those of members and steps. */
@@ -25,14 +27,14 @@ export interface RemovedSubject {
 const PASSES = 5
 
 /**
- * Removes all that belongs to a person: schedules, runs with their logs, files and tasks, sessions, memories, and what browsers and other
+ * Removes all that belongs to a person: schedules, webhooks, runs with their logs, files and tasks, sessions, memories, and what browsers and other
  * services know. Work under way is canceled first. It looks until it finds nothing more: revoke the person's credentials before.
  * @param owner the `sub` of the principal, or the `userId` of callers without credentials
  * @throws RUN_ERR_NOT_ENDED if work has not ended after 30 seconds, or the person keeps starting some; RUN_ERR_STORE
  */
 export async function removeSubject(host: ErasureHost, owner: string): Promise<RemovedSubject> {
   const removed: RemovedSubject = {
-    ...{ schedules: 0, runs: 0, sessions: 0, memories: 0 },
+    ...{ schedules: 0, webhooks: 0, runs: 0, sessions: 0, memories: 0 },
     ...{ browserStates: 0, remoteSessions: 0, tasks: 0 }
   }
   const total = () => Object.values(removed).reduce((sum: number, count: number) => sum + count, 0)
@@ -44,10 +46,12 @@ export async function removeSubject(host: ErasureHost, owner: string): Promise<R
   throw new RUN_ERR_NOT_ENDED()
 }
 
-// Schedules first, which start runs, then runs, which write all else.
+// Schedules first, which start runs, and webhooks, which would report their ends; then runs, which write all else.
 async function removeAll(host: ErasureHost, owner: string, removed: RemovedSubject): Promise<void> {
   const { stores } = host
   removed.schedules += await removeSchedules(stores, owner)
+  for (let count = PAGE; count === PAGE; removed.webhooks += count)
+    count = (await stores.webhooks?.removeOwner(owner, PAGE)) ?? 0
   await endRuns(host, owner)
   removed.runs += (await removeEnded(stores, { owner })).size
   // Before the sessions, with which a store may remove them.

@@ -69,6 +69,13 @@ export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '.
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
 export { SessionChangeSchema, SessionEntrySchema, SessionSchema } from '../contract/session.ts'
+export {
+  DeliveryStateSchema,
+  NewWebhookSchema,
+  WebhookChangeSchema,
+  WebhookDeliverySchema,
+  WebhookSchema
+} from '../contract/webhook.ts'
 export { NewScheduleSchema, ScheduleChangeSchema, ScheduleSchema } from '../contract/schedule.ts'
 
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'

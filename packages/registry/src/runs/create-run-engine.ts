@@ -41,6 +41,7 @@ import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
 import type { Schedules } from '../schedules/schedules.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** Makes an engine. @throws REG_ERR_BAD_OPTION, REG_ERR_OLD_NODE */
 export function createRunEngine(options: RunEngineOptions = {}): RunEngine {
@@ -59,6 +60,7 @@ class Engine implements RunEngine {
   readonly exposures: Exposures
   readonly schedules: Schedules
   readonly sessions: Sessions
+  readonly webhooks: Webhooks
   readonly record: RunEngine['record']
   readonly closed: AbortSignal
   #drained: Promise<void> | undefined
@@ -74,6 +76,7 @@ class Engine implements RunEngine {
       exposures: this.exposures,
       schedules: this.schedules,
       sessions: this.sessions,
+      webhooks: this.webhooks,
       record: this.record,
       closed: this.closed
     } = this.#host)
@@ -92,7 +95,7 @@ class Engine implements RunEngine {
   }
 
   async start(runnable: Runnable, given: RunInput, asked: StartOptions = {}): Promise<Run> {
-    const { live, interrupted } = this.#host
+    const { live, interrupted, webhooks } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = this.record.input ? toRecordedInput(input) : undefined
     const whenBusy = whenBusyOf(runnable, options)
@@ -100,6 +103,7 @@ class Engine implements RunEngine {
     const { sub } = options.principal ?? ANONYMOUS
     if (this.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
     if (options.queue ?? runnable.queue) return this.#enqueue(runnable, input, recorded, options)
+    const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
     live.requireVacancy(sub)
     const run = new LiveRun(this.#host, runnable, options)
     live.enter(run)
@@ -109,7 +113,8 @@ class Engine implements RunEngine {
         const found = await beforeTurn(this.#host, run, input, whenBusy)
         if (found !== undefined) return this.#replayInstead(run, found.run, found.joined)
       }
-      const created = this.stores.runs.create(run.record, maxPerOwner)
+      const create = () => this.stores.runs.create(run.record, maxPerOwner)
+      const created = webhook ? await webhooks.createWith(run.record, webhook, create) : create()
       if (isPromise(created)) run.created = created
       // With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
       const isPlain = recorded?.contents.length === 0
@@ -209,6 +214,7 @@ class Engine implements RunEngine {
     const { ended, loads } = await this.#host.recover()
     await this.#host.queued.recover()
     this.schedules.begin()
+    this.webhooks.begin()
     const { takeOver } = this.#host
     // Other nodes may load them first.
     if (takeOver === undefined) await Promise.all(loads)

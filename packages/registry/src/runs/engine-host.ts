@@ -14,6 +14,7 @@ import { QueuedRuns, type QueueHost } from './queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, givenOf, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { Schedules } from '../schedules/schedules.ts'
 import { Sessions } from '../sessions/sessions.ts'
+import { Webhooks } from '../webhooks/webhooks.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { completeStores } from '../stores/upkeep/complete-stores.ts'
 import { guardStores } from '../stores/upkeep/guard-stores.ts'
@@ -59,6 +60,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly queued: QueuedRuns
   readonly schedules: Schedules
   readonly sessions: Sessions
+  readonly webhooks: Webhooks
   /** Undefined if no other process shares the stores. */
   readonly takeOver: TakeOver | undefined
   readonly inputs = new InputAnswers(this)
@@ -105,6 +107,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     const maxPerOwner = limits?.maxSchedulesPerOwner
     this.schedules = new Schedules(this, { maxPerOwner, patience: resumeTimeout })
     this.sessions = new Sessions(this)
+    this.webhooks = new Webhooks(this, options.webhooks, limits?.maxWebhooksPerOwner)
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
     const { lease } = this.stores
     this.takeOver = lease && new TakeOver(this, lease)
@@ -189,6 +192,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
       left.map((run) => (run.resumable ? run.suspend() : run.interrupt(new RUN_ERR_INTERRUPTED())))
     )
     await this.queued.stop()
+    await this.webhooks.close()
     await this.#attempt(() => this.stores.lease?.leave(), 'the lease could not be given up')
     await this.interrupted.close()
     this.#closed.abort()

@@ -13,6 +13,7 @@ import type { TransientPart } from './log/transient-parts.ts'
 import type { RecordOptions } from '../options.ts'
 import type { Schedules } from '../schedules/schedules.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** One execution, from where it was started. */
@@ -45,6 +46,8 @@ export interface RunEngine {
   readonly schedules: Schedules
   /** Conversations: lists and reads them, and follows them over their runs. */
   readonly sessions: Sessions
+  /** Where runs are reported. */
+  readonly webhooks: Webhooks
   /** What is recorded of each run. */
   readonly record: Readonly<Required<RecordOptions>>
   /** The number of runs in progress in this process. */

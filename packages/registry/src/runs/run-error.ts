@@ -11,6 +11,7 @@ const MAX_MESSAGE = 4_096
 const REFUSALS: ReadonlySet<string | undefined> = new Set([
   'RUN_ERR_KEY_REUSED',
   'RUN_ERR_TOO_MANY_RUNS',
+  'RUN_ERR_TOO_MANY_WEBHOOKS',
   'RUN_ERR_SESSION_BUSY',
   'RUN_ERR_WHEN_BUSY',
   'RUN_ERR_NO_TURN'

@@ -5,6 +5,7 @@ import type { Envelope } from '../contract/run-context.ts'
 import type { OnDisconnect, WhenBusy } from '../contract/run-body.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { RunMetadata } from '../contract/run-metadata.ts'
+import type { NewWebhook } from '../contract/webhook.ts'
 import type { StartKey } from '../contract/ports/run-store.ts'
 import type { SessionMessage } from '../contract/ports/session-store.ts'
 
@@ -55,6 +56,8 @@ export interface StartOptions extends CallerOptions {
    * runs take turns.
    */
   whenBusy?: WhenBusy | undefined
+  /** Where the run is reported, besides the webhooks of its owner. */
+  webhook?: NewWebhook | undefined
   log?: RunLog | undefined
   /** Data that accompanied the input. */
   envelope?: Envelope | undefined

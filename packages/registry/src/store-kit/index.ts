@@ -22,8 +22,10 @@ export { entryFromJson, sizeOfEntry } from '../stores/log-entry.ts'
 export {
   formatInputCursor,
   formatRunCursor,
+  formatSeqCursor,
   parseInputCursor,
   parseRunCursor,
+  parseSeqCursor,
   runIdOf,
   type InputPosition,
   type RunPosition
@@ -35,4 +37,6 @@ export {
   NOTHING_PENDING,
   previewOfJson
 } from '../stores/summarize-run.ts'
+export { hostOf } from '../webhooks/check-webhook.ts'
+export { reportedChange } from '../webhooks/webhook-event.ts'
 export { weighWord, wordsOf } from '../stores/words.ts'

@@ -39,6 +39,17 @@ export function parseInputCursor(cursor: string): InputPosition {
   return { createdAt: Number(createdAt), expiresAt: Number(expiresAt), inputId }
 }
 
+/** The cursor of the page after the item with this number. */
+export function formatSeqCursor(seq: number): string {
+  return String(seq)
+}
+
+/** Parses a cursor. @throws REG_ERR_BAD_CURSOR */
+export function parseSeqCursor(cursor: string): number {
+  if (!/^\d{1,15}$/.test(cursor)) throw new REG_ERR_BAD_CURSOR()
+  return Number(cursor)
+}
+
 /** The id of an input's run, with which the input's id begins. */
 export function runIdOf(inputId: string): string {
   return inputId.slice(0, Math.max(0, inputId.lastIndexOf('.')))

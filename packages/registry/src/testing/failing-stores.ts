@@ -35,4 +35,4 @@ export function createFailingStores(stores: Stores): FailingStores {
   }
 }
 
-const SUBSCRIPTIONS = new Set<string | symbol>(['subscribe', 'follow', 'onRemove'])
+const SUBSCRIPTIONS = new Set<string | symbol>(['subscribe', 'follow', 'onAdded', 'onRemove'])

@@ -12,6 +12,8 @@ export {
 export { memoryRetentionContract, memoryStoreContract } from './memory-store-contract.ts'
 export { runFenceContract, type FencedStores } from './run-fence-contract.ts'
 export { runQueueContract, type QueueStores } from './run-queue-contract.ts'
+export { storedWebhook, type WebhookStores } from './stored-webhook.ts'
+export { webhookStoreContract } from './webhook-store-contract.ts'
 export { scheduleStoreContract, storedSchedule, type ScheduleStores } from './schedule-store-contract.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'

@@ -8,7 +8,7 @@ import {
 import t, { type Test } from 'tap'
 
 const none = {
-  ...{ schedules: 0, runs: 0, sessions: 0, memories: 0 },
+  ...{ schedules: 0, webhooks: 0, runs: 0, sessions: 0, memories: 0 },
   ...{ browserStates: 0, remoteSessions: 0, tasks: 0 }
 }
 const keyOf = (owner: string, sessionId: string): SessionKey => ({
@@ -49,10 +49,20 @@ t.test('all that belongs to a person is removed, more than a page too', async (t
     await stores.tasks.create({ ...task, taskId: `t${at}`, contextId: 'c' }, `m${at}`)
   }
   await engine.schedules.create(talk(), { cron: '* * * * *', input: 'x' }, { principal: principalOf('ada') })
+  const secrets = [`whsec_${Buffer.alloc(24).toString('base64')}`]
+  await engine.webhooks.create({ url: 'https://1.1.1.1/', secrets }, { principal: principalOf('ada') })
   const others = await engine.start(talk(), 'x', { sessionId: 's0', principal: principalOf('bob') })
   await others.result()
   const open = await engine.start(talk(new Promise(() => {})), 'x', { principal: principalOf('ada') })
-  const sizes = { schedules: 1, runs: 121, sessions: 120, memories: 120, browserStates: 120, tasks: 120 }
+  const sizes = {
+    schedules: 1,
+    webhooks: 1,
+    runs: 121,
+    sessions: 120,
+    memories: 120,
+    browserStates: 120,
+    tasks: 120
+  }
   t.same(await removeSubject(engine, 'ada'), { ...none, ...sizes })
   t.equal((await open.result()).finishReason, 'canceled')
   t.same(await removeSubject(engine, 'ada'), none)

@@ -20,7 +20,8 @@ import {
   storedRun,
   taskStoreContract,
   textEntry,
-  twoStoresContract
+  twoStoresContract,
+  webhookStoreContract
 } from '@svc/registry/testing'
 import t from 'tap'
 
@@ -40,6 +41,12 @@ t.test('schedules', async (t) =>
   scheduleStoreContract(t, async () => {
     const { queue, schedules, ...stores } = createInProcessStores()
     return { ...stores, queue: queue!, schedules: schedules! }
+  })
+)
+t.test('webhooks', async (t) =>
+  webhookStoreContract(t, async () => {
+    const { webhooks, ...stores } = createInProcessStores()
+    return { ...stores, webhooks: webhooks! }
   })
 )
 t.test('sessions', async (t) => sessionStoreContract(t, fresh('sessions')))

@@ -23,6 +23,8 @@ const TABLES = [
   'run_input',
   'checkpoint',
   'schedule',
+  'webhook',
+  'webhook_delivery',
   'session',
   'session_message',
   'session_branch',
@@ -38,7 +40,7 @@ const TABLES = [
   'file'
 ] as const satisfies readonly Table[]
 // Columns whose next value the database chooses.
-const COUNTED = { memory_space: 'space_id', memory_item: 'item_id' } as const
+const COUNTED = { webhook_delivery: 'seq', memory_space: 'space_id', memory_item: 'item_id' } as const
 // Rows per statement, each with at most 32 columns, and their approximate bytes.
 const BATCH = 500
 const BATCH_BYTES = 4_194_304

@@ -5,6 +5,7 @@ import type { Removals } from './removals.ts'
 import { sweepMemories } from './sweep-memories.ts'
 import { sweepRuns } from './sweep-runs.ts'
 import { sweepSessions } from './sweep-sessions.ts'
+import { sweepWebhooks } from './sweep-webhooks.ts'
 
 type Sweep = (now: number) => Promise<number>
 
@@ -14,7 +15,7 @@ export function createSweeps(
   retention: Retention,
   removals: Removals,
   sweepFiles: (now: number) => Promise<void>
-): Record<'runs' | 'sessions' | 'memories' | 'schedules', Sweep> {
+): Record<'runs' | 'sessions' | 'memories' | 'schedules' | 'webhooks', Sweep> {
   const { db, commit } = backend
   return {
     runs: createSweep(backend, 'runs', async (now) => {
@@ -26,7 +27,8 @@ export function createSweeps(
     }),
     sessions: createSweep(backend, 'sessions', (now) => sweepSessions(db, commit, retention, now)),
     memories: createSweep(backend, 'memories', (now) => sweepMemories(db, commit, retention, now)),
-    schedules: createSweep(backend, 'schedules', (now) => sweepSchedules(commit, retention, now))
+    schedules: createSweep(backend, 'schedules', (now) => sweepSchedules(commit, retention, now)),
+    webhooks: createSweep(backend, 'webhooks', (now) => sweepWebhooks(commit, retention, now))
   }
 }
 

@@ -13,6 +13,7 @@ import { createStatements } from './lane/statements.ts'
 import { BatchReads } from './log/batch-reads.ts'
 import { LocalLogs } from '../runs/local-logs.ts'
 import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
+import { Reports } from '../runs/run-write.ts'
 import { createSessionEntry } from '../runs/session-entry.ts'
 import { createStreamLog } from '../runs/stream-log.ts'
 import { WakeUps } from './log/wake-ups.ts'
@@ -40,7 +41,9 @@ export interface NodeHost {
 
 /** A node, with the ports that only its messages make complete. */
 export interface OpenedNode
-  extends NodeParts, Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'control' | 'dispatch'> {
+  extends
+    NodeParts,
+    Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'reports' | 'control' | 'dispatch'> {
   /** The id of the process, once it has joined the others. @throws why it could not, after 5 seconds */
   joined(): Awaitable<string>
   /** Commits what is pending, gives up the lease and closes its connections. */
@@ -77,7 +80,9 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     ...times
   })
   const connectLane = connect({ query_timeout: times.ttl, pipeline: true })
+  const reports = new Reports()
   const lane = new Lane({
+    reports,
     // A connection that does not answer is replaced before others take the runs.
     connect: async () => {
       const client = await connectLane()
@@ -108,6 +113,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     dispatch,
     counters,
     log,
+    reports,
     runs: {
       ...createWrittenRuns({ db, writer: lane, log, logs, nodeId: () => lease.joined() }),
       ...createOwnedRuns({ logs, query, lease, table })

@@ -34,13 +34,14 @@ export async function openPostgres(
     dialect: new PostgresDialect({ pool }),
     plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })]
   }).withSchema(options.schema)
-  const { log, runs, checkpoints, sessionEntry, control, dispatch, joined, close, ...node } = openNode({
+  const opened = openNode({
     options,
     connections,
     db,
     ready,
     logger
   })
+  const { log, runs, checkpoints, sessionEntry, reports, control, dispatch, joined, close, ...node } = opened
   try {
     await pool.repeat(ready)
     await joined()
@@ -65,6 +66,7 @@ export async function openPostgres(
     runs,
     checkpoints,
     sessionEntry,
+    reports,
     control,
     dispatch,
     node,

@@ -1,4 +1,5 @@
 import { isTerminalStatus, type Awaitable, type RunChange } from '@svc/registry'
+import { reportedChange } from '@svc/registry/store-kit'
 import { encodeLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
 import { toInputRow, toLongArgs, toShortArgs, type RowArgs } from '../rows/input-rows.ts'
 import { MAX_IN_ROW } from '../rows/run-rows.ts'
@@ -20,7 +21,7 @@ export function toChangedRows(runId: string, change: RunChange): Awaitable<Sized
   const isLong = (result !== undefined && json === undefined) || (input !== undefined && args === undefined)
   if (isLong) return toLargeRows(runId, change, json, args)
   return {
-    rows: toRows(change, json, input && args && toInputRow(runId, input, args), []),
+    rows: toRows(runId, change, json, input && args && toInputRow(runId, input, args), []),
     bytes: Buffer.byteLength(json ?? '')
   }
 }
@@ -36,15 +37,18 @@ async function toLargeRows(
   let bytes = Buffer.byteLength(json ?? '')
   if (result !== undefined && json === undefined) ({ bytes } = await addLarge(values, RESULT, result))
   const kept = input && (args ?? toLongArgs(await addLarge(values, input.inputId, input.args)))
-  return { rows: toRows(change, json, input && kept && toInputRow(runId, input, kept), values), bytes }
+  return { rows: toRows(runId, change, json, input && kept && toInputRow(runId, input, kept), values), bytes }
 }
 
 function toRows(
-  { status, at, preview, error }: RunChange,
+  runId: string,
+  change: RunChange,
   result: string | undefined,
   input: ChangedRows['input'],
   values: Values
 ): ChangedRows {
+  const { status, at, preview, error } = change
+  const reported = reportedChange(runId, change)
   return {
     status,
     at,
@@ -53,6 +57,11 @@ function toRows(
     preview: preview ?? null,
     error: error ? JSON.stringify(error) : null,
     input,
+    report: reported && {
+      event: reported.event,
+      detail: reported.detail === null ? null : JSON.stringify(reported.detail),
+      key: reported.key
+    },
     values
   }
 }

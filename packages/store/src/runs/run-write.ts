@@ -1,3 +1,4 @@
+import type { WebhookEvent } from '@svc/registry'
 import type { Insertable } from 'kysely'
 import type { Tables } from '../tables.ts'
 
@@ -42,8 +43,33 @@ export interface ChangedRows {
   readonly preview: string | null
   readonly error: string | null
   readonly input: Insertable<Tables['run_input']> | undefined
+  /** What webhooks report, if they do. */
+  readonly report: Report | undefined
   /** Pieces of large values. */
   readonly values: readonly { readonly name: string; readonly seq: number; readonly json: string }[]
+}
+
+/** An event that webhooks report. */
+export interface Report {
+  readonly event: WebhookEvent
+  /** JSON, or null. */
+  readonly detail: string | null
+  /** With the id of a webhook, the id of its message. */
+  readonly key: string
+}
+
+/** Calls listeners when runs of this process have added messages of webhooks. */
+export class Reports {
+  readonly #listeners = new Set<() => void>()
+
+  on(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  added(): void {
+    for (const listener of this.#listeners) listener()
+  }
 }
 
 /** The latest checkpoint of a run. */

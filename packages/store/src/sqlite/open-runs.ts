@@ -7,6 +7,7 @@ import type { Commit } from '../commit.ts'
 import { PART_BYTES, TERMINAL } from '../rows/run-rows.ts'
 import { LocalLogs } from '../runs/local-logs.ts'
 import { createSessionEntry } from '../runs/session-entry.ts'
+import { Reports } from '../runs/run-write.ts'
 import { createStreamLog, type LogWakeUps } from '../runs/stream-log.ts'
 import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
 import type { Tables } from '../tables.ts'
@@ -14,13 +15,17 @@ import { createLogReads } from './log-reads.ts'
 import { SqliteRunWriter } from './run-writer.ts'
 
 /** What runs write into a database of this process only. */
-export interface OpenedRuns extends Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'sessionEntry'> {
+export interface OpenedRuns extends Pick<
+  Backend,
+  'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'reports'
+> {
   readonly logs: LocalLogs
 }
 
 /** The logs, records and checkpoints of runs, as runs write them. */
 export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseSync): OpenedRuns {
-  const writer = new SqliteRunWriter(commit, database)
+  const reports = new Reports()
+  const writer = new SqliteRunWriter(commit, database, reports)
   const logs = new LocalLogs()
   const log = createStreamLog({
     writer,
@@ -31,6 +36,7 @@ export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseS
   return {
     logs,
     log,
+    reports,
     checkpoints: createWrittenCheckpoints(writer),
     sessionEntry: createSessionEntry(writer, new SessionFollowers()),
     runs: {

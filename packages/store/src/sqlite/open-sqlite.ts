@@ -40,7 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
   }
   const processId = randomId()
   const commit = new GroupCommit(db, opened.requireFile)
-  const { logs, log, runs, checkpoints, sessionEntry } = openRuns(db, commit, database)
+  const { logs, log, runs, checkpoints, sessionEntry, reports } = openRuns(db, commit, database)
   return {
     applied,
     db,
@@ -53,6 +53,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
     runs,
     checkpoints,
     sessionEntry,
+    reports,
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
     dispatch: createLocalDispatch(logs),

@@ -1,7 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStatement } from 'kysely'
 import type { Commit } from '../commit.ts'
-import type { Append, ChangedRows, Creation, Entering, RunWrite, RunWriter, Save } from '../runs/run-write.ts'
+import type {
+  Append,
+  ChangedRows,
+  Creation,
+  Entering,
+  Report,
+  Reports,
+  RunWrite,
+  RunWriter,
+  Save
+} from '../runs/run-write.ts'
 import { prepareStatement } from './node-sqlite-dialect.ts'
 
 // Rows of one statement: each number of rows is another statement.
@@ -21,11 +31,13 @@ interface Insert {
 export class SqliteRunWriter implements RunWriter {
   readonly #commit: Commit
   readonly #database: DatabaseSync
+  readonly #reports: Reports
   readonly #statements = new Map<string, SqliteStatement>()
   readonly #inserts = new Map<string, Insert>()
 
-  constructor(commit: Commit, database: DatabaseSync) {
+  constructor(commit: Commit, database: DatabaseSync, reports: Reports) {
     this.#commit = commit
+    this.#reports = reports
     this.#database = database
   }
 
@@ -89,6 +101,7 @@ export class SqliteRunWriter implements RunWriter {
       parts.map(({ seq, json }) => ({ run_id: runId, seq, json }))
     )
     if (change?.input !== undefined) this.#insert('run_input', [change.input])
+    if (change?.report !== undefined) this.#report(runId, change.at, change.report)
     const values = change?.values ?? []
     this.#insert(
       'run_value',
@@ -126,6 +139,25 @@ export class SqliteRunWriter implements RunWriter {
       epoch
     )
     return changed === 1
+  }
+
+  // The listeners claim messages by a write, after this one.
+  #report(runId: string, at: number, { event, detail, key }: Report): void {
+    const added = this.#run(
+      `insert into webhook_delivery (delivery_id, webhook_id, owner, run_id, registry, kind, name, session_id, metadata, event, detail, at, due_at)
+        select ? || '_' || w.webhook_id, w.webhook_id, r.owner, r.run_id, r.registry, r.kind, r.name, r.session_id, r.metadata, ?, ?, ?, ?
+        from run r join webhook w on w.subject in ('run ' || r.run_id, 'owner ' || r.owner)
+        where r.run_id = ? and instr(w.events, ?) > 0 and (w.registries = '' or instr(w.registries, ' ' || r.registry || ' ') > 0)
+        on conflict do nothing`,
+      key,
+      event,
+      detail,
+      at,
+      at,
+      runId,
+      ` ${event} `
+    )
+    if (added > 0) this.#reports.added()
   }
 
   #save({ runId, epoch, state }: Save): boolean {

@@ -15,7 +15,8 @@ import {
   sessionIndexContract,
   sessionStoreContract,
   sessionTreeContract,
-  taskStoreContract
+  taskStoreContract,
+  webhookStoreContract
 } from '@svc/registry/testing'
 import type { Test } from 'tap'
 import type { OpenStore } from './each-store.ts'
@@ -32,6 +33,7 @@ export function storeContracts(t: Test, open: OpenStore): void {
   t.test('runs and their logs', async (t) => runStoreContract(t, open))
   t.test('queued runs', async (t) => runQueueContract(t, open))
   t.test('schedules', async (t) => scheduleStoreContract(t, open))
+  t.test('webhooks', async (t) => webhookStoreContract(t, open))
   t.test('sessions', async (t) =>
     sessionStoreContract(
       t,

@@ -12,6 +12,7 @@ import type { SessionIndex } from './session-index.ts'
 import type { BrowserStateStore, RemoteSessionStore, SessionStore } from './session-store.ts'
 import type { StreamLog } from './stream-log.ts'
 import type { TaskStore } from './task-store.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 /** All storage ports. `runs` and `log` belong together: appending to a log changes the records of its runs. */
 export interface Stores {
@@ -36,6 +37,8 @@ export interface Stores {
   readonly queue?: RunQueue
   /** Optional: without it, or without a queue, nothing can be scheduled. */
   readonly schedules?: ScheduleStore
+  /** Optional: without it there are no webhooks. It belongs to `log`. */
+  readonly webhooks?: WebhookStore
   /** Absent if only one process can use the stores at a time. */
   readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */

@@ -2,6 +2,7 @@ import { enterSession } from '../place-run.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ANONYMOUS } from '../../contract/principal.ts'
 import type { RunInput } from '../../contract/content-part.ts'
+import type { Awaitable } from '../../contract/ports/awaitable.ts'
 import type { NextRun, QueuedStart, RunQueue } from '../../contract/ports/run-queue.ts'
 import type { RunSummary, StoredRun } from '../../contract/ports/run-store.ts'
 import type { Runnable } from '../../contract/runnable.ts'
@@ -22,6 +23,7 @@ import type { HostedRun } from '../run-host.ts'
 import { RunProgress } from '../run-progress.ts'
 import type { StartOptions } from '../start-options.ts'
 import { requireQueueable } from './require-queueable.ts'
+import type { Webhooks } from '../../webhooks/webhooks.ts'
 
 // Milliseconds until serving the queue is tried again.
 const RETRY_AFTER = 5_000
@@ -31,6 +33,7 @@ const TAKEN_AGAIN_AFTER = 1_000
 /** The parts of the engine that queued runs need. */
 export interface QueueHost extends ResumeHost {
   readonly interrupted: InterruptedRuns
+  readonly webhooks: Pick<Webhooks, 'prepare' | 'createWith'>
 }
 
 /** Queues runs, and begins those whose turn it is. */
@@ -66,18 +69,24 @@ export class QueuedRuns {
     const queue = this.#queue
     if (queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
     requireQueueable(runnable, options, recorded, this.#host.record)
+    const { webhooks } = this.#host
+    const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
     const begun = newRun(runnable, options, exposures)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
+    const reporting = (create: () => Awaitable<RunSummary | undefined>) =>
+      webhook === undefined ? create() : webhooks.createWith(run, webhook, create)
     let kept: KeptInput = { input, files: [] }
-    if (recorded.contents.length > 0) {
+    const hasRecord = recorded.contents.length > 0
+    if (hasRecord) {
       // Files follow the record of their run, which waits once they are kept.
-      const earlier = await stores.runs.create(begun)
+      const earlier = await reporting(() => stores.runs.create(begun))
       if (earlier !== undefined) return { run, earlier }
       const files = { record: begun, stores, log: this.#host.log }
       kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
     }
     const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
-    const earlier = await queue.add(run, first, checkpoint)
+    const add = () => queue.add(run, first, checkpoint)
+    const earlier = await (hasRecord ? add() : reporting(add))
     if (earlier === undefined) await enterSession(stores, { runnable, options, record: run })
     if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
     this.serve()

@@ -15,6 +15,7 @@ import { createInProcessSessionIndex } from './session-index.ts'
 import { createInProcessSessionStore } from './session-store.ts'
 import { SessionTable } from './session-table.ts'
 import { createInProcessStreamLog } from './stream-log.ts'
+import { createInProcessWebhooks } from './webhook-store.ts'
 import { createInProcessTaskStore, type TaskRetention } from './task-store.ts'
 
 /** How much the stores keep; see the option `retention`. */
@@ -52,9 +53,10 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
   const queue = createInProcessRunQueue(runs, checkpoints)
   const locks = new SessionLocks()
   const sessions = new SessionTable()
+  const { webhooks, report } = createInProcessWebhooks(kept, isLive)
   return {
     runs: createInProcessRunStore(runs),
-    log: locks.watch(createInProcessStreamLog(runs)),
+    log: locks.watch(createInProcessStreamLog(runs, report)),
     sessions: createInProcessSessionStore(runs, locks, sessions),
     sessionIndex: createInProcessSessionIndex(runs, sessions),
     memory: createInProcessMemoryStore(kept, runs),
@@ -62,6 +64,7 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
     checkpoints,
     queue,
     schedules: createInProcessScheduleStore(queue, kept),
+    webhooks,
     control: createInProcessControlBus(),
     remoteSessions: createInProcessRemoteSessionStore(runs),
     files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive }, runs)

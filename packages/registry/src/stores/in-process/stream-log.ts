@@ -3,10 +3,14 @@ import { RUN_ERR_FENCED } from '../../errors.ts'
 import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
 import type { StreamLog } from '../../contract/ports/stream-log.ts'
 import { summarize } from './input-lists.ts'
+import type { InProcessWebhooks } from './webhook-store.ts'
 import { recordStep, wake, type RunTable } from './run-table.ts'
 
-/** The logs of runs, in process memory. */
-export function createInProcessStreamLog(runs: RunTable): StreamLog {
+/**
+ * The logs of runs, in process memory.
+ * @param report gets each change of a run's record
+ */
+export function createInProcessStreamLog(runs: RunTable, report: InProcessWebhooks['report']): StreamLog {
   return {
     append(runId, epoch, entries, change, steps = []) {
       const run = runs.findLive(runId)
@@ -18,6 +22,7 @@ export function createInProcessStreamLog(runs: RunTable): StreamLog {
         if (change.preview !== undefined) run.preview = change.preview
         // Summarized now, since a list may have to show thousands at once.
         if (change.input !== undefined) summarize(run, change.input)
+        report(run.record, change)
         if (isTerminalStatus(change.status)) runs.end(run)
       }
       wake(run)

@@ -15,6 +15,7 @@ type OptionalPort =
   | 'counters'
   | 'queue'
   | 'schedules'
+  | 'webhooks'
   | 'lease'
 type Method = (...args: unknown[]) => unknown
 
@@ -39,6 +40,7 @@ export function guardStores(stores: Stores, watch: StoreWatch): Stores {
     ...(stores.counters && { counters: guard(stores.counters, 'counters', watch) }),
     ...(stores.queue && { queue: guard(stores.queue, 'queue', watch) }),
     ...(stores.schedules && { schedules: guard(stores.schedules, 'schedules', watch) }),
+    ...(stores.webhooks && { webhooks: guard(stores.webhooks, 'webhooks', watch) }),
     ...(stores.lease && { lease: guard(stores.lease, 'lease', watch) }),
     check: () => watch.check()
   }

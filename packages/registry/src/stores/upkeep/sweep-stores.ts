@@ -13,8 +13,11 @@ export function sweepRegularly(stores: Stores, log: RunLog): () => void {
 }
 
 // One store after the other; a failure of one is logged and does not stop the others.
-async function sweepStores({ runs, sessions, memory, schedules }: Stores, log: RunLog): Promise<void> {
-  const all = { runs, sessions, memory, ...(schedules && { schedules }) }
+async function sweepStores(
+  { runs, sessions, memory, schedules, webhooks }: Stores,
+  log: RunLog
+): Promise<void> {
+  const all = { runs, sessions, memory, ...(schedules && { schedules }), ...(webhooks && { webhooks }) }
   for (const [name, store] of Object.entries(all)) {
     try {
       await store.sweep(Date.now())

@@ -1,6 +1,15 @@
 import type { Client } from 'pg'
 import { bigintArray, intArray, textArray } from './binary-arrays.ts'
-import type { Append, ChangedRows, Creation, Entering, Forget, RunWrite, Save } from '../../runs/run-write.ts'
+import type {
+  Append,
+  ChangedRows,
+  Creation,
+  Entering,
+  Forget,
+  Reports,
+  RunWrite,
+  Save
+} from '../../runs/run-write.ts'
 import {
   ENTER_COLUMNS,
   INPUT_COLUMNS,
@@ -13,6 +22,7 @@ import {
 /** What commits a batch. */
 export interface BatchHost {
   readonly statements: Statements
+  readonly reports: Reports
   /** False for connections that cannot keep prepared statements, such as through a pooler of transactions. */
   readonly prepare: boolean
   /** True if an earlier attempt may have committed some of this batch, because its connection was lost. */
@@ -20,6 +30,12 @@ export interface BatchHost {
 }
 
 type Changing = Append & { readonly change: ChangedRows }
+
+/** The write at this place was accepted; with `reported` it has added messages of webhooks. */
+interface AcceptedRow {
+  readonly ord: number
+  readonly reported?: boolean
+}
 
 interface Sent {
   readonly statement: Statement
@@ -39,7 +55,7 @@ export async function commitBatch(
   host: BatchHost
 ): Promise<ReadonlySet<RunWrite>> {
   const query = (statement: Statement, parameters: readonly unknown[]) =>
-    client.query<{ ord: number }>({
+    client.query<AcceptedRow>({
       ...(host.prepare && { name: statement.name }),
       text: statement.text,
       values: [...parameters]
@@ -50,8 +66,12 @@ export async function commitBatch(
     host
   )
   const accepted = new Set(known)
-  const accept = ({ writes }: Sent, rows: readonly { ord: number }[]) => {
-    for (const { ord } of rows) accepted.add(writes[ord - 1]!)
+  let isReported = false
+  const accept = ({ writes }: Sent, rows: readonly AcceptedRow[]) => {
+    for (const { ord, reported } of rows) {
+      accepted.add(writes[ord - 1]!)
+      isReported ||= reported === true
+    }
   }
   if (sent.length === 1) {
     const { rows } = await query(sent[0]!.statement, sent[0]!.parameters)
@@ -65,10 +85,11 @@ export async function commitBatch(
     for (const [index, each] of sent.entries()) accept(each, (await results[index]!).rows)
   }
   for (const write of batch) if (write.kind === 'forget') accepted.add(write)
+  if (isReported) host.reports.added()
   return accepted
 }
 
-type Query = (statement: Statement, parameters: readonly unknown[]) => Promise<{ rows: { ord: number }[] }>
+type Query = (statement: Statement, parameters: readonly unknown[]) => Promise<{ rows: AcceptedRow[] }>
 
 // Appends without a change and checkpoints may be repeated; a run that was created or ended must not seem taken or fenced.
 async function findCommitted(
@@ -182,6 +203,7 @@ function shapeOf(writes: readonly Append[], repeat: boolean): AppendShape {
     steps: writes.some(({ steps }) => steps.length > 0),
     inputs: writes.some(({ change }) => change?.input !== undefined),
     values: writes.some(({ change }) => change !== undefined && change.values.length > 0),
+    reports: writes.some(({ change }) => change?.report !== undefined),
     repeat
   }
 }
@@ -215,6 +237,15 @@ function rowsOf(writes: readonly Append[], shape: AppendShape): Buffer[] {
       textArray(rows.map(({ name }) => name)),
       intArray(rows.map(({ seq }) => seq)),
       textArray(rows.map(({ json }) => json))
+    )
+  }
+  if (shape.reports) {
+    const { ords, rows } = owned(writes, ({ change }) => (change?.report ? [change.report] : []))
+    arrays.push(
+      ords,
+      textArray(rows.map(({ event }) => event)),
+      textArray(rows.map(({ detail }) => detail)),
+      textArray(rows.map(({ key }) => key))
     )
   }
   return arrays

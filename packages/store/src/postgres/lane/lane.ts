@@ -4,7 +4,7 @@ import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'
 import { isLost, isPassing, toStoreError } from '../faults.ts'
 import { commitBatch } from './commit-batch.ts'
-import { sizeOfWrite, type RunWrite, type RunWriter } from '../../runs/run-write.ts'
+import { sizeOfWrite, type Reports, type RunWrite, type RunWriter } from '../../runs/run-write.ts'
 import type { Statements } from './statements.ts'
 
 /** What a lane needs. */
@@ -12,6 +12,7 @@ export interface LaneHost {
   /** Opens a pipelined connection. */
   readonly connect: Connect
   readonly statements: Statements
+  readonly reports: Reports
   readonly prepare: boolean
   /** Milliseconds that the database may be away before writes are refused. */
   readonly outage: number
@@ -165,8 +166,7 @@ export class Lane implements RunWriter {
   async #attempt(batch: readonly RunWrite[], isRepeat: boolean): Promise<ReadonlySet<RunWrite>> {
     const client = await this.#connection.get()
     try {
-      const { statements, prepare } = this.#host
-      return await commitBatch(client, batch, { statements, prepare, isRepeat })
+      return await commitBatch(client, batch, { ...this.#host, isRepeat })
     } catch (err) {
       if (isLost(err)) this.#connection.drop()
       throw err

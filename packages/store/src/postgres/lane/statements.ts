@@ -9,6 +9,7 @@ export interface AppendShape {
   readonly steps: boolean
   readonly inputs: boolean
   readonly values: boolean
+  readonly reports: boolean
   /** True if an earlier attempt may have written the same rows; looking for them costs as much as writing them. */
   readonly repeat: boolean
 }
@@ -192,6 +193,21 @@ const CHANGE_COLUMNS: readonly Column[] = [
   ['error', 'text']
 ]
 
+const REPORTED_COLUMNS = ', r.owner, r.registry, r.kind, r.name, r.session_id, r.metadata, r.updated_at as at'
+
+// A message for each webhook of the run or its owner. It is due by the clock of the database.
+function insertReports(table: (name: string) => string, first: number): string {
+  const columns = 'run_id, owner, registry, kind, name, session_id, metadata, at'
+  return `, n_webhook_delivery as (insert into ${table('webhook_delivery')} (delivery_id, webhook_id, ${columns}, event, detail, due_at)
+      select p.key || '_' || w.webhook_id, w.webhook_id, ${columns.replaceAll(/\w+/g, 'h.$&')}, p.event, p.detail,
+        (extract(epoch from clock_timestamp()) * 1000)::bigint
+      from unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[]) as p(ord, event, detail, key)
+      join h on h.ord = p.ord join ${table('webhook')} w on w.subject in ('run ' || h.run_id, 'owner ' || h.owner)
+      where strpos(w.events, ' ' || p.event || ' ') > 0
+        and (w.registries = '' or strpos(w.registries, ' ' || h.registry || ' ') > 0)
+      on conflict do nothing returning run_id)`
+}
+
 function changeText(table: (name: string) => string, shape: AppendShape): string {
   const removed = ['run_step', 'checkpoint'].map(
     (name) =>
@@ -201,9 +217,9 @@ function changeText(table: (name: string) => string, shape: AppendShape): string
     h as (update ${table('run')} r set bytes = r.bytes + u.bytes, status = u.status, updated_at = u.at, ended_at = u.ended_at,
       result = coalesce(u.result, r.result), preview = coalesce(u.preview, r.preview), error = coalesce(u.error, r.error)
       from u where r.run_id = u.run_id and r.epoch = u.epoch and ${IS_UNFINISHED}
-      returning u.ord, r.run_id, r.ended_at)
+      returning u.ord, r.run_id, r.ended_at${shape.reports ? REPORTED_COLUMNS : ''})
     ${insertRows(table, shape, CHANGE_COLUMNS.length + 1)} ${removed.join(' ')}
-    select ord::int from h`
+    select ord::int${shape.reports ? ', exists (select from n_webhook_delivery d where d.run_id = h.run_id) as reported' : ''} from h`
 }
 
 // Each row names the append that it belongs to by its ordinal.
@@ -247,6 +263,7 @@ function insertRows(table: (name: string) => string, shape: AppendShape, first: 
       ],
       conflict
     )
+  if (shape.reports) text += insertReports(table, next)
   return text
 }
 

@@ -16,6 +16,7 @@ import { addLeftTurns } from './0011-left-turns.ts'
 import { addOwnedRows } from './0012-owned-rows.ts'
 import { addSessionBranches } from './0013-session-branches.ts'
 import { addSteers } from './0014-steers.ts'
+import { addWebhooks } from './0015-webhooks.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -32,7 +33,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011-left-turns': { up: addLeftTurns },
   '0012-owned-rows': { up: addOwnedRows },
   '0013-session-branches': { up: addSessionBranches },
-  '0014-steers': { up: addSteers }
+  '0014-steers': { up: addSteers },
+  '0015-webhooks': { up: addWebhooks }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -1,0 +1,180 @@
+import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
+import type { StoredDelivery, StoredWebhook, WebhookStore } from '../../contract/ports/webhook-store.ts'
+import { isTerminalStatus } from '../../contract/run-record.ts'
+import { RUN_ERR_TOO_MANY_WEBHOOKS } from '../../errors.ts'
+import { hostOf } from '../../webhooks/check-webhook.ts'
+import { reportedChange } from '../../webhooks/webhook-event.ts'
+import { formatRunCursor, formatSeqCursor, parseRunCursor, parseSeqCursor } from '../run-cursor.ts'
+import { Outbox } from './outbox.ts'
+
+// Webhooks of all owners and runs.
+const MAX_WEBHOOKS = 30_000
+
+/** Webhooks in process memory, and what their log calls for each change of a run. */
+export interface InProcessWebhooks {
+  readonly webhooks: WebhookStore
+  report(run: StoredRun, change: RunChange): void
+}
+
+/** @param maxAge milliseconds that dead messages stay */
+export function createInProcessWebhooks(
+  { maxAge }: { readonly maxAge: number },
+  isLive: (runId: string) => boolean
+): InProcessWebhooks {
+  const webhooks = new Map<string, StoredWebhook>()
+  // Their ids, by the run or the owner that they report.
+  const bySubject = new Map<string, Set<string>>()
+  const outbox = new Outbox()
+  const listeners = new Set<() => void>()
+
+  const of = (subject: string) => Array.from(bySubject.get(subject) ?? [], (id) => webhooks.get(id)!)
+
+  function remove(webhookId: string): boolean {
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined) return false
+    const subject = subjectOf(webhook)
+    const others = bySubject.get(subject)!
+    others.delete(webhookId)
+    if (others.size === 0) bySubject.delete(subject)
+    return webhooks.delete(webhookId)
+  }
+
+  const store: WebhookStore = {
+    create(webhook, maxPerOwner) {
+      const subject = subjectOf(webhook)
+      const others = bySubject.get(subject) ?? new Set()
+      const isFull = webhook.runId === null && others.size >= maxPerOwner
+      if (isFull || webhooks.size >= MAX_WEBHOOKS) throw new RUN_ERR_TOO_MANY_WEBHOOKS()
+      bySubject.set(subject, others.add(webhook.webhookId))
+      webhooks.set(webhook.webhookId, structuredClone(webhook))
+    },
+    get: (webhookId) => structuredClone(webhooks.get(webhookId)),
+    list({ owner, registries, limit, cursor }) {
+      const after = cursor === undefined ? undefined : parseRunCursor(cursor)
+      const wanted = registries?.toSorted().join(' ')
+      const found = [...webhooks.values()]
+        .filter((each) => each.runId === null && (owner === undefined || each.owner === owner))
+        .filter((each) => wanted === undefined || each.registries.join(' ') === wanted)
+        .filter(({ createdAt, webhookId }) => {
+          if (after === undefined || createdAt < after.at) return true
+          return createdAt === after.at && webhookId < after.runId
+        })
+        .sort((a, b) => b.createdAt - a.createdAt || (a.webhookId < b.webhookId ? 1 : -1))
+      const page = found.slice(0, limit)
+      const last = page.at(-1)
+      const nextCursor =
+        found.length > limit && last !== undefined
+          ? formatRunCursor({ at: last.createdAt, runId: last.webhookId })
+          : null
+      return { webhooks: structuredClone(page), nextCursor }
+    },
+    change(webhookId, change, at) {
+      const earlier = webhooks.get(webhookId)
+      if (earlier === undefined) return false
+      webhooks.set(webhookId, structuredClone({ ...earlier, ...change, updatedAt: at }))
+      return true
+    },
+    remove(webhookId) {
+      outbox.removeOf(webhookId)
+      return remove(webhookId)
+    },
+    claim({ now, until, limit, busy }) {
+      const claimed = outbox.claimable((each) => each.dueAt <= now && !isBusy(each, busy)).slice(0, limit)
+      return claimed.map((each) => {
+        const { url, secrets } = webhooks.get(each.webhookId)!
+        const delivery = { ...each, dueAt: until, attempts: each.attempts + 1 }
+        outbox.put(delivery)
+        return { ...structuredClone(delivery), url, secrets: [...secrets] }
+      })
+    },
+    nextAt: (busy) => outbox.claimable((each) => !isBusy(each, busy))[0]?.dueAt,
+    settle(deliveryId, attempt, outcome) {
+      const found = outbox.get(deliveryId)
+      if (outcome.state === 'delivered') {
+        outbox.remove(deliveryId)
+        if (found !== undefined) forget(found.webhookId)
+        return
+      }
+      if (found?.attempts !== attempt || found.state === 'dead') return
+      const { state, at, lastStatus, lastError } = outcome
+      outbox.put({ ...found, state, dueAt: at, lastStatus, lastError })
+    },
+    findDelivery: (deliveryId) => structuredClone(outbox.get(deliveryId)),
+    listDeliveries({ owner, registries, state, limit, cursor }) {
+      const before = cursor === undefined ? Infinity : parseSeqCursor(cursor)
+      const found = outbox
+        .newest()
+        .filter((each) => each.seq < before && (owner === undefined || each.owner === owner))
+        .filter((each) => registries === undefined || registries.includes(each.registry))
+        .filter((each) => state === undefined || each.state === state)
+      const page = found.slice(0, limit)
+      const nextCursor = found.length > limit ? formatSeqCursor(page.at(-1)!.seq) : null
+      return { deliveries: structuredClone(page), nextCursor }
+    },
+    retry(deliveryId, at) {
+      const found = outbox.get(deliveryId)
+      if (found?.state !== 'dead') return false
+      outbox.put({ ...found, state: 'pending', dueAt: at, attempts: 0 })
+      return true
+    },
+    removeRun(runId) {
+      for (const { webhookId } of of(`run ${runId}`)) remove(webhookId)
+      outbox.removeRun(runId)
+    },
+    removeOwner(owner, limit) {
+      const own = [...webhooks.values()].filter((each) => each.owner === owner).slice(0, limit)
+      for (const { webhookId } of own) {
+        outbox.removeOf(webhookId)
+        remove(webhookId)
+      }
+      return own.length
+    },
+    onAdded(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    sweep(now) {
+      const removed = outbox.removeDead(now - maxAge)
+      const before = webhooks.size
+      // Their runs may not have been created yet.
+      for (const { webhookId, createdAt } of webhooks.values())
+        if (createdAt + maxAge <= now) forget(webhookId)
+      return removed + before - webhooks.size
+    }
+  }
+
+  // Removes the webhook of a run that is over, once its messages are gone.
+  function forget(webhookId: string): void {
+    const { runId = null } = webhooks.get(webhookId) ?? {}
+    if (runId !== null && !isLive(runId) && !outbox.has(webhookId)) remove(webhookId)
+  }
+
+  function isBusy({ webhookId }: StoredDelivery, busy: readonly string[]): boolean {
+    return busy.length > 0 && busy.includes(hostOf(webhooks.get(webhookId)!.url))
+  }
+
+  return {
+    webhooks: store,
+    report(run, change) {
+      if (webhooks.size === 0) return
+      const { runId, owner, registry } = run
+      const reported = reportedChange(runId, change)
+      const own = of(`run ${runId}`)
+      let isAdded = false
+      for (const webhook of reported === undefined ? [] : [...own, ...of(`owner ${owner}`)]) {
+        const { events, registries } = webhook
+        const isMeant = registries.length === 0 || registries.includes(registry)
+        if (!isMeant || !events.includes(reported!.event)) continue
+        outbox.add(run, change, reported!, webhook)
+        isAdded = true
+      }
+      if (isTerminalStatus(change.status))
+        for (const { webhookId } of own) if (!outbox.has(webhookId)) remove(webhookId)
+      if (isAdded) for (const listener of listeners) listener()
+    }
+  }
+}
+
+function subjectOf({ runId, owner }: StoredWebhook): string {
+  return runId === null ? `owner ${owner}` : `run ${runId}`
+}

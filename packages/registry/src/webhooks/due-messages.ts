@@ -1,0 +1,178 @@
+import type { Stores } from '../contract/ports/stores.ts'
+import type { ClaimedDelivery, DeliveryOutcome, WebhookStore } from '../contract/ports/webhook-store.ts'
+import type { RunLog } from '../contract/run-log.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
+import { timeOf } from '../timers.ts'
+import { hostOf } from './check-webhook.ts'
+import { sendMessage, type SendRules } from './send-message.ts'
+
+/** The parts of the engine that webhooks need. */
+export interface WebhookHost {
+  readonly stores: Stores
+  readonly log: RunLog
+}
+
+/** How messages are sent, and how many at a time. */
+export interface DueRules extends SendRules {
+  readonly concurrency: number
+  readonly perHost: number
+}
+
+// Milliseconds between two looks: other processes may leave messages, and their wake-ups reach only themselves.
+const LOOK_EVERY = 60_000
+const LOOK_EVERY_SHARED = 5_000
+const LOOK_AT_ONCE = 20
+// Milliseconds until a look that failed is repeated.
+const RETRY_AFTER = 5_000
+// Milliseconds that a claim lasts longer than its attempt may.
+const MARGIN = 5_000
+
+/** Sends the messages of the outbox when they are due. */
+export class DueMessages {
+  readonly #host: WebhookHost
+  readonly #store: WebhookStore
+  readonly #rules: DueRules
+  readonly #closed = new AbortController()
+  readonly #sending = new Set<Promise<void>>()
+  readonly #byHost = new Map<string, number>()
+  #unsubscribe: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #isAsked = false
+
+  constructor(host: WebhookHost, store: WebhookStore, rules: DueRules) {
+    this.#host = host
+    this.#store = store
+    this.#rules = rules
+  }
+
+  /** Begins to send; a second call does nothing. */
+  begin(): void {
+    if (this.#unsubscribe !== undefined || this.#closed.signal.aborted) return
+    this.#unsubscribe = this.#store.onAdded(() => this.look())
+    this.look()
+  }
+
+  /** Looks for messages that are due, if it has begun. */
+  look(): void {
+    if (this.#unsubscribe === undefined || this.#closed.signal.aborted) return
+    this.#isAsked = true
+    this.#looking ??= this.#work()
+  }
+
+  /** Sends nothing more. Requests under way end, and are repeated later. */
+  async close(): Promise<void> {
+    this.#closed.abort()
+    this.#unsubscribe?.()
+    clearTimeout(this.#timer)
+    await this.#looking
+    await Promise.all(this.#sending)
+  }
+
+  async #work(): Promise<void> {
+    clearTimeout(this.#timer)
+    const { signal } = this.#closed
+    let delay = RETRY_AFTER
+    while (this.#isAsked && !signal.aborted) {
+      this.#isAsked = false
+      delay = await this.#lookOnce()
+    }
+    this.#looking = undefined
+    if (!signal.aborted) this.#timer = setTimeout(() => this.look(), delay).unref()
+  }
+
+  // Returns the milliseconds until the next look.
+  async #lookOnce(): Promise<number> {
+    const { stores, log } = this.#host
+    const longest = stores.lease === undefined ? LOOK_EVERY : LOOK_EVERY_SHARED
+    try {
+      if (stores.lease?.held === false) return longest
+      let next = await this.#store.nextAt(this.#busy)
+      if (next !== undefined && next <= timeOf(stores)) {
+        await this.#sendDue()
+        // The end of a request is a reason to look again.
+        if (this.#free === 0) return longest
+        next = await this.#store.nextAt(this.#busy)
+      }
+      if (next === undefined) return longest
+      return Math.min(Math.max(next - timeOf(stores), LOOK_AT_ONCE), longest)
+    } catch (err) {
+      if (!isReported(err)) log.error({ err: toLoggable(err) }, 'messages of webhooks cannot be sent yet')
+      return RETRY_AFTER
+    }
+  }
+
+  async #sendDue(): Promise<void> {
+    const { timeout } = this.#rules
+    while (this.#free > 0 && !this.#closed.signal.aborted) {
+      const now = timeOf(this.#host.stores)
+      const limit = Math.min(this.#free, this.#mostPerClaim)
+      const claimed = await this.#store.claim({
+        now,
+        until: now + timeout + MARGIN,
+        limit,
+        busy: this.#busy
+      })
+      for (const delivery of claimed) this.#send(delivery)
+      if (claimed.length < limit) return
+    }
+  }
+
+  get #free(): number {
+    return this.#rules.concurrency - this.#sending.size
+  }
+
+  // All that is claimed may be for one host.
+  get #mostPerClaim(): number {
+    const { perHost } = this.#rules
+    const counts = [...this.#byHost.values()].filter((count) => count < perHost)
+    return perHost - Math.max(0, ...counts)
+  }
+
+  get #busy(): string[] {
+    return [...this.#byHost].flatMap(([host, count]) => (count >= this.#rules.perHost ? [host] : []))
+  }
+
+  #send(delivery: ClaimedDelivery): void {
+    const host = hostOf(delivery.url)
+    this.#byHost.set(host, (this.#byHost.get(host) ?? 0) + 1)
+    const sent = this.#deliver(delivery).finally(() => {
+      const left = this.#byHost.get(host)! - 1
+      if (left === 0) this.#byHost.delete(host)
+      else this.#byHost.set(host, left)
+      this.#sending.delete(sent)
+      this.look()
+    })
+    this.#sending.add(sent)
+  }
+
+  // If the outcome cannot be stored, the message is sent again once its claim is over.
+  async #deliver(delivery: ClaimedDelivery): Promise<void> {
+    const { stores, log } = this.#host
+    const { deliveryId, webhookId, runId, attempts } = delivery
+    const now = () => timeOf(stores)
+    let outcome: DeliveryOutcome
+    try {
+      outcome = await sendMessage(delivery, this.#rules, this.#closed.signal, now)
+    } catch (err) {
+      const { lastStatus, lastError } = delivery
+      const { aborted } = this.#closed.signal
+      if (!aborted) log.error({ err: toLoggable(err), deliveryId }, 'a message of a webhook cannot be sent')
+      outcome = { state: 'pending', at: now() + (aborted ? 0 : RETRY_AFTER), lastStatus, lastError }
+    }
+    if (outcome.state === 'dead') {
+      const { lastStatus, lastError } = outcome
+      log.error(
+        { deliveryId, webhookId, runId, lastStatus, lastError },
+        'a message of a webhook was given up'
+      )
+    }
+    try {
+      await this.#store.settle(deliveryId, attempts, outcome)
+    } catch (err) {
+      if (!isReported(err))
+        log.error({ err: toLoggable(err), deliveryId }, 'the outcome of a message could not be stored')
+    }
+  }
+}

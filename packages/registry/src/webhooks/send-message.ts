@@ -1,0 +1,72 @@
+import type { ClaimedDelivery, DeliveryOutcome } from '../contract/ports/webhook-store.ts'
+import { safePost } from '../outbound/safe-post.ts'
+import { UnsafeTargetError, type TargetRules } from '../outbound/safe-target.ts'
+import { backoffDelay } from '../timers.ts'
+import { signMessage } from './sign-message.ts'
+import { toMessageBody } from './webhook-event.ts'
+
+/** How messages are sent; times are milliseconds. */
+export interface SendRules extends TargetRules {
+  /** Secrets of the service. */
+  readonly secrets: readonly string[]
+  readonly attempts: number
+  readonly backoff: number
+  readonly timeout: number
+}
+
+/** What an attempt has shown. */
+interface Attempt {
+  readonly status: number | null
+  readonly error: string | null
+  /** Another attempt is futile. */
+  readonly isFinal: boolean
+}
+
+const MAX_PAUSE = 6 * 3_600_000
+const GONE = 410
+
+/**
+ * Sends a message once. Any 2xx delivers it; 410 says that the receiver is gone. Everything else, redirects included, is repeated.
+ * @param now the clock of the stores
+ * @throws the signal's reason when it aborts
+ */
+export async function sendMessage(
+  delivery: ClaimedDelivery,
+  rules: SendRules,
+  signal: AbortSignal,
+  now: () => number
+): Promise<DeliveryOutcome> {
+  const { status, error, isFinal } = await attempt(delivery, rules, signal)
+  if (status !== null && status >= 200 && status < 300) return { state: 'delivered' }
+  const last = { lastStatus: status, lastError: error }
+  const { attempts } = delivery
+  if (isFinal || attempts >= rules.attempts) return { state: 'dead', at: now(), ...last }
+  // Half of a pause is no jitter, or all attempts could fall into one outage.
+  const pause = backoffDelay(attempts, { baseDelay: rules.backoff, maxDelay: MAX_PAUSE, steadiness: 0.5 })
+  return { state: 'pending', at: now() + Math.ceil(pause), ...last }
+}
+
+async function attempt(delivery: ClaimedDelivery, rules: SendRules, signal: AbortSignal): Promise<Attempt> {
+  const timeout = AbortSignal.timeout(rules.timeout)
+  const body = toMessageBody(delivery)
+  const secrets = delivery.secrets.length > 0 ? delivery.secrets : rules.secrets
+  if (secrets.length === 0) return { status: null, error: 'NO_SECRET', isFinal: false }
+  // Receivers compare the time with their own clock.
+  const signed = signMessage(delivery.deliveryId, body, secrets, Date.now())
+  const headers = { 'content-type': 'application/json', ...signed }
+  try {
+    const both = AbortSignal.any([signal, timeout])
+    const status = await safePost(new URL(delivery.url), { headers, body, signal: both }, rules)
+    return { status, error: null, isFinal: status === GONE }
+  } catch (err) {
+    signal.throwIfAborted()
+    const isFinal = err instanceof UnsafeTargetError
+    const error = isFinal ? 'UNSAFE_ADDRESS' : timeout.aborted ? 'TIMEOUT' : codeOfFault(err)
+    return { status: null, error, isFinal }
+  }
+}
+
+function codeOfFault(err: unknown): string {
+  const code = (err as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? code : 'FAILED'
+}
