@@ -11,6 +11,11 @@ export interface StoreOptions {
   url?: string
   /** On SQLite: `normal` (default) survives every crash of the process, `full` also a power failure. */
   durability?: 'normal' | 'full'
+  /**
+   * On SQLite: true to overwrite what is removed, in the file of the database, which makes removals write more; default false: the bytes
+   * stay until their pages are used again.
+   */
+  secureDelete?: boolean
   /** On Postgres: the schema of the tables, created if it does not exist; default `public`. */
   schema?: string
   /** On Postgres: maximum connections of this process for all but the logs of runs; default 6. */
@@ -80,6 +85,7 @@ const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
 export const StoreOptionsSchema = optionsSchema<StoreOptions>({
   url: Type.String(),
   durability: Type.Union([Type.Literal('normal'), Type.Literal('full')]),
+  secureDelete: Type.Boolean(),
   schema: Type.String({ pattern: SCHEMA_NAME.source }),
   pool: Type.Integer({ minimum: 2, maximum: 1_000 }),
   outage: Type.Integer({ minimum: 0 }),
@@ -111,6 +117,7 @@ export interface SqliteOptions {
   /** The file; `:memory:` for none. */
   readonly path: string
   readonly durability: 'normal' | 'full'
+  readonly secureDelete: boolean
 }
 
 /** A database that processes share. */
@@ -177,7 +184,10 @@ function databaseOf({
   for (const name of kind === 'sqlite' ? POSTGRES_ONLY : SQLITE_ONLY)
     if (options[name] !== undefined)
       throw new STO_ERR_BAD_OPTION(`${name}: it has no effect on ${TITLES[kind]}`)
-  if (kind === 'sqlite') return { kind, path: pathOf(url), durability: options.durability ?? 'normal' }
+  if (kind === 'sqlite') {
+    const { durability = 'normal', secureDelete = false } = options
+    return { kind, path: pathOf(url), durability, secureDelete }
+  }
   if (!URL.canParse(url))
     throw new STO_ERR_BAD_OPTION('url: it must be `postgres://user:password@host:port/database`')
   return {
@@ -200,7 +210,7 @@ function leaseOf(given: Partial<LeaseTimes> = {}): LeaseTimes {
 }
 
 const TITLES = { sqlite: 'SQLite', postgres: 'Postgres' }
-const SQLITE_ONLY = ['durability'] as const
+const SQLITE_ONLY = ['durability', 'secureDelete'] as const
 const POSTGRES_ONLY = ['schema', 'pool', 'outage', 'lease', 'listenUrl', 'prepare'] as const
 
 function pathOf(url: string): string {

@@ -27,7 +27,11 @@ export interface OpenDatabase {
  * Opens the file; creates it and its folder if needed.
  * @throws STO_ERR_OPEN, STO_ERR_IN_USE, STO_ERR_HARD_LINKS
  */
-export function openDatabase({ path, durability }: Pick<SqliteOptions, 'path' | 'durability'>): OpenDatabase {
+export function openDatabase({
+  path,
+  durability,
+  secureDelete = false
+}: Pick<SqliteOptions, 'path' | 'durability'> & Partial<Pick<SqliteOptions, 'secureDelete'>>): OpenDatabase {
   const opened: (() => void)[] = []
   const close = () => {
     for (const each of opened.splice(0)) each()
@@ -46,6 +50,7 @@ export function openDatabase({ path, durability }: Pick<SqliteOptions, 'path' | 
     database.exec(
       `pragma journal_mode = wal; pragma wal_autocheckpoint = ${MAX_WAL}; pragma synchronous = ${durability}; pragma journal_size_limit = ${MAX_IDLE_WAL}`
     )
+    database.exec(`pragma secure_delete = ${secureDelete ? 'on' : 'off'}`)
     // From here on a locked database is retried later instead of blocking the process.
     database.exec('pragma busy_timeout = 0')
     return { database, path: openFile?.path, requireFile: () => openFile?.requireThere(), close }
