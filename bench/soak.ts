@@ -1,6 +1,7 @@
 import { readNames, readOptions } from './read-options.ts'
 import { soakAgents } from './soak/agents.ts'
 import { soakBrowser } from './soak/browser.ts'
+import { soakBusy } from './soak/busy.ts'
 import { soakChannel } from './soak/channel.ts'
 import { soakCluster } from './soak/cluster.ts'
 import { soakDrain } from './soak/drain.ts'
@@ -15,7 +16,7 @@ import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,channel,waiting,drain,sockets,lists,cluster]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,channel,busy,waiting,drain,sockets,lists,cluster]
                 [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
@@ -41,6 +42,7 @@ const soaks = {
   queue: () => soakQueue(Number(values.seed)),
   schedules: () => soakSchedules(Number(values.seed)),
   channel: () => soakChannel(Number(values.count), Number(values.seed)),
+  busy: () => soakBusy(Number(values.count) / 2, Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   voice: () => soakVoice(Number(values.count), Number(values.seed)),

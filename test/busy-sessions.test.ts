@@ -3,6 +3,7 @@ import gateway from '@svc/gateway'
 import http from '@svc/http'
 import registryPlugin, { createRegistry, defineRunnable } from '@svc/registry'
 import t from 'tap'
+import { fillSessions } from '../bench/soak/busy.ts'
 import { serve, until, type Client, type Served } from './helpers/serve.ts'
 
 type Send = (text: string, whenBusy?: string) => Promise<Record<string, unknown>>
@@ -210,4 +211,22 @@ t.test('a value that no surface knows is refused', async (t) => {
   t.match(await send.socket('x', 'sometimes'), { code: 'GTW_ERR_BAD_PAYLOAD' })
   t.match(await send.a2a('x', 'sometimes'), { code: -32602 })
   t.equal(heard.length, 0)
+})
+
+t.test('several messages at once to each of many sessions', async (t) => {
+  const seed = Date.now() % 1e9
+  for (const whenBusy of ['queue', 'reject', 'steer', 'interrupt', 'replace'] as const) {
+    const load = { store: 'memory', whenBusy, sessions: 20, batch: 20, seed } as const
+    const { messages, joined, refused, canceled, ...faults } = await fillSessions(load)
+    t.same(
+      Object.entries(faults).filter(([, count]) => count > 0),
+      [],
+      `${whenBusy}, seed ${seed}`
+    )
+    t.ok(messages >= 40)
+    const { steer = 0, reject = 0, interrupt, replace } = { [whenBusy]: 1 } as Partial<Record<string, number>>
+    t.equal(joined > 0, steer === 1)
+    t.equal(refused > 0, reject === 1)
+    t.equal(canceled > 0, (interrupt ?? replace) === 1)
+  }
 })

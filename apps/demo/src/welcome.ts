@@ -9,6 +9,9 @@ import { VOICE } from './voice/voice-page.ts'
 /** What a command of curl needs where requests need a token. */
 export const AS_USER = ' -H "authorization: Bearer $USER_TOKEN"'
 
+// For a run that is not waited for.
+const ASYNC = "-s -H 'prefer: respond-async'"
+
 /** What the output of the demo depends on, besides its environment. */
 export interface Welcome {
   /** The model's id and where it runs. */
@@ -37,6 +40,7 @@ export function welcome({ DATA_DIR, DATABASE_URL, HOST, PORT }: Env, { label, ..
     input: 'What is on my shopping list?',
     tools: [{ name: 'shopping_list', description: 'Reads my shopping list', input: { type: 'object' } }]
   }
+  const courier = `${base}/agents/courier/run`
   const everyMinute = { kind: 'agent', name: 'assistant', cron: '* * * * *', input: 'What is 6 * 7?' }
   const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
   const message = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: said } }
@@ -66,26 +70,32 @@ Send a file along:
 Let an agent keep a note, and delete it, which waits for an approval:
 
   ${post(`${base}/agents/notes/run`, { input: 'note: buy milk' })}${as}
-  ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, "-s -H 'prefer: respond-async'")}${as}
+  ${post(`${base}/agents/notes/run`, { input: 'delete note 1' }, ASYNC)}${as}
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
 Let an agent book a table; it asks you with a form, which you fill in:
 
-  ${post(`${base}/agents/booking/run`, { input: 'Book a table at Luigi’s' }, "-s -H 'prefer: respond-async'")}${as}
+  ${post(`${base}/agents/booking/run`, { input: 'Book a table at Luigi’s' }, ASYNC)}${as}
   curl -s ${base}/inputs${as}
   ${post(`${base}/inputs/$(${firstInput(base, as)})`, { action: 'accept', content: { people: 4, time: '19:30' } })}${as}
 
 Give an agent a tool that you serve yourself: it waits until you send the result:
 
-  ${post(`${base}/agents/assistant/run`, withTool, "-s -H 'prefer: respond-async'")}${as}
+  ${post(`${base}/agents/assistant/run`, withTool, ASYNC)}${as}
   ${post(`${base}/inputs/$(${firstInput(base, as)})`, { action: 'accept', content: 'milk, bread and tea' })}${as}
 
 Let an agent deliver parcels, one a second; kill the demo meanwhile, start it again, and it continues:
 
-  ${post(`${base}/agents/courier/run`, { input: 'Deliver 8 parcels' }, "-s -H 'prefer: respond-async'")}${as}
+  ${post(courier, { input: 'Deliver 8 parcels' }, ASYNC)}${as}
   kill -9 ${process.pid}
   npm run demo
+
+Change your mind meanwhile: the second message joins the run before its next step, the third interrupts it:
+
+  ${post(courier, { input: 'Deliver 8 parcels', sessionId: 'round' }, ASYNC)}${as}
+  ${post(courier, { input: 'Deliver 3 parcels', sessionId: 'round', whenBusy: 'steer' }, ASYNC)}${as}
+  ${post(courier, { input: 'Deliver 1 parcel', sessionId: 'round', whenBusy: 'interrupt' })}${as}
 
 Let an agent write a program and run it in the sandbox, or send one yourself:
 
@@ -98,7 +108,7 @@ Ask a team, whose leader hands each question to the agent that knows best:
 
 ${'missing' in chromium ? '' : browse(base, join(resolve(DATA_DIR), 'shop.jpg'), as)}${'label' in voice && voice.phrases.length > 0 ? phone(base, resolve(DATA_DIR), as) : ''}Let a workflow write a memo and keep it, which waits for an approval of the text, even across a restart:
 
-  ${post(`${base}/workflows/memo/run`, memo, "-s -H 'prefer: respond-async'")}${as}
+  ${post(`${base}/workflows/memo/run`, memo, ASYNC)}${as}
   curl -s ${base}/approvals${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
@@ -166,7 +176,7 @@ function browse(base: string, file: string, as: string): string {
 
 Let it order something, which waits for an approval at the last click:
 
-  ${post(run, { input: order }, "-s -H 'prefer: respond-async'")}${as}
+  ${post(run, { input: order }, ASYNC)}${as}
   ${post(`${base}/approvals/$(${firstApproval(base, as)})`, { approved: true })}${as}
 
 `
