@@ -84,7 +84,12 @@ async function build(t: Test, url: string, schema?: string): Promise<Served> {
   for (const each of makeRunnables()) registry.add(each)
   return serve(t, async (app) => {
     await app.register(store, { url, stateKey: 'ab'.repeat(32), ...(schema !== undefined && { schema }) })
-    await app.register(registryPlugin, { registry, authenticate, record: { files: true } })
+    await app.register(registryPlugin, {
+      registry,
+      authenticate,
+      record: { files: true },
+      webhooks: { allowPrivate: true }
+    })
     await app.register(http, { prefix: '/api', admin: true })
     await app.register(a2a, { basePath: '/a2a' })
   })
@@ -101,7 +106,9 @@ async function useAll(served: Served, sub: string, sessionId: string, word: stri
     const data = Buffer.from(`bytes of ${word}`).toString('base64')
     const file = { type: 'file', mimeType: 'text/plain', filename: `${word}.txt`, data }
     const input = name === 'desk' ? [{ type: 'text', text: word }, file] : word
-    const body = { input, sessionId, metadata: { about: word } }
+    const secrets = [`whsec_${Buffer.alloc(32).toString('base64')}`]
+    const webhook = { url: `http://127.0.0.1:9/${word}`, secrets }
+    const body = { input, sessionId, metadata: { about: word }, webhook }
     const more = { 'idempotency-key': `${word}-${name}`, ...(waits && { prefer: 'respond-async' }) }
     const answer = await served.ask('POST', `/api/${kind}s/${name}/run`, body, { ...headers, ...more })
     if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
@@ -120,6 +127,12 @@ async function useAll(served: Served, sub: string, sessionId: string, word: stri
     ['workflow', 'flow']
   ] as const)
     await run(kind, name, true)
+  const joining = { input: `more ${word}`, sessionId, whenBusy: 'steer' }
+  const joined = await served.ask('POST', '/api/agents/payer/run', joining, {
+    ...headers,
+    prefer: 'respond-async'
+  })
+  if (joined.body.joined !== true) throw new Error(JSON.stringify(joined.body))
   const parts = [{ kind: 'text', text: word }]
   const message = {
     kind: 'message',
@@ -164,10 +177,20 @@ async function testDeletion(t: Test, served: Served, tables: AllTables, folder?:
     input: 'wordplan',
     metadata: { w: 'wordplan' }
   }
-  await served.ask('POST', '/api/schedules', scheduled, { authorization: 'Bearer wordowner' })
+  const owner = { authorization: 'Bearer wordowner' }
+  await served.ask('POST', '/api/schedules', scheduled, owner)
+  await served.ask('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/wordhook' }, owner)
 
   const before = await tables()
-  for (const word of ['wordalpha', 'wordbeta', 'wordgamma', 'wordplan', 'wordowner', 'wordsecond'])
+  for (const word of [
+    'wordalpha',
+    'wordbeta',
+    'wordgamma',
+    'wordplan',
+    'wordhook',
+    'wordowner',
+    'wordsecond'
+  ])
     t.ok(rowsWith(before, word).length > 0, `${word} is found`)
   const others = rowsWith(before, 'wordgamma').length
   if (folder !== undefined) t.ok(filesWith(folder, 'bytes of wordalpha').length > 0)
@@ -195,7 +218,8 @@ async function testDeletion(t: Test, served: Served, tables: AllTables, folder?:
   t.match(body, { schedules: 1, browserStates: 2, remoteSessions: 2, tasks: 0 })
   t.ok(body.runs >= 8 && body.sessions >= 6 && body.memories >= 4, JSON.stringify(body))
   const after = await tables()
-  for (const word of ['wordalpha', 'wordplan', 'wordowner']) t.same(rowsWith(after, word), [], word)
+  for (const word of ['wordalpha', 'wordplan', 'wordhook', 'wordowner'])
+    t.same(rowsWith(after, word), [], word)
   t.equal(rowsWith(after, 'wordgamma').length, others, 'all of another person is there')
   if (folder !== undefined) t.same(filesWith(folder, 'bytes of wordalpha'), [])
 

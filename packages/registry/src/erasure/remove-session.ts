@@ -103,6 +103,8 @@ async function removeRuns(stores: Stores, key: SessionKey): Promise<[ids: Set<st
     if (ids.has(runId)) continue
     ids.add(runId)
     const run = await stores.runs.find(runId)
+    // The messages of webhooks outlive a run that has expired.
+    if (run === undefined) await stores.webhooks?.removeRun(runId)
     if (run === undefined || !isTerminalStatus(run.status)) continue
     await removeRun(stores, runId)
     removed++

@@ -115,6 +115,8 @@ async function removeEntered(host: ErasureHost, key: SessionKey): Promise<number
   let removed = 0
   for await (const runId of enteredRuns(host.stores, key)) {
     const run = await host.stores.runs.find(runId)
+    // The messages of webhooks outlive a run that has expired.
+    if (run === undefined) await host.stores.webhooks?.removeRun(runId)
     if (run === undefined) continue
     if (!isTerminalStatus(run.status)) await endAll(host, [runId], deadlineOf(host))
     await removeRun(host.stores, runId)
