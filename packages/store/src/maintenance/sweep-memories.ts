@@ -36,10 +36,16 @@ export async function sweepMemories(
   }
 }
 
-/** Removes the spaces without items, of one owner or of all. */
-export async function removeEmptySpaces(db: Kysely<Tables>, owner?: string): Promise<void> {
-  const spaces = db.deleteFrom('memory_space')
-  await (owner === undefined ? spaces : spaces.where('owner', '=', owner))
+/** Removes the spaces without items: all, those of an owner, or some. */
+export async function removeEmptySpaces(
+  db: Kysely<Tables>,
+  { owner, spaceIds }: { owner?: string; spaceIds?: readonly number[] } = {}
+): Promise<void> {
+  if (spaceIds?.length === 0) return
+  await db
+    .deleteFrom('memory_space')
+    .$if(owner !== undefined, (spaces) => spaces.where('owner', '=', owner!))
+    .$if(spaceIds !== undefined, (spaces) => spaces.where('space_id', 'in', spaceIds!))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

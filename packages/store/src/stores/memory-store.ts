@@ -81,20 +81,29 @@ export function createMemoryStore(
     },
     removeSession: (owner, sessionId, mayGo) =>
       commit.write(async (trx) => {
+        // Apart, so that the index of sessions is used: callers without credentials are one owner, of many spaces.
         const items = await trx
           .selectFrom('memory_item')
-          .innerJoin('memory_space', 'memory_space.space_id', 'memory_item.space_id')
-          .select(['item_id', 'namespace', 'metadata'])
-          .where('owner', '=', owner)
-          .where(isOfSession('memory_item.session_id', sessionId))
+          .select(['item_id', 'space_id', 'metadata'])
+          .where(isOfSession('session_id', sessionId))
           .execute()
-        const ids = items.flatMap(({ item_id, namespace, metadata: json }) => {
+        if (items.length === 0) return 0
+        const spaces = await trx
+          .selectFrom('memory_space')
+          .select(['space_id', 'namespace'])
+          .where('owner', '=', owner)
+          .where('space_id', 'in', [...new Set(items.map(({ space_id }) => space_id))])
+          .execute()
+        const names = new Map(spaces.map(({ space_id, namespace }) => [space_id, namespace]))
+        const ids = items.flatMap(({ item_id, space_id, metadata: json }) => {
+          const namespace = names.get(space_id)
+          if (namespace === undefined) return []
           const metadata = json === null ? null : parseStored<Record<string, unknown>>(json)
           return mayGo({ namespace, ...(metadata && { metadata }) }) ? [item_id] : []
         })
         await removeItems(trx, ids)
         // Their names may have the id of the session.
-        if (ids.length > 0) await removeEmptySpaces(trx, owner)
+        await removeEmptySpaces(trx, { spaceIds: [...names.keys()] })
         return ids.length
       }),
     removeOwner: (owner, limit) =>
@@ -108,7 +117,7 @@ export function createMemoryStore(
           .execute()
         const ids = items.map(({ item_id }) => item_id)
         await removeItems(trx, ids)
-        if (ids.length < limit) await removeEmptySpaces(trx, owner)
+        if (ids.length < limit) await removeEmptySpaces(trx, { owner })
         return ids.length
       }),
     sweep

@@ -5,11 +5,13 @@ import t from 'tap'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
 import { migrate } from '../../src/sqlite/migrations/migrate.ts'
 import { listInputs, readWaiting } from '../../src/rows/input-lists.ts'
-import { listChangedRuns, listRuns } from '../../src/rows/run-lists.ts'
+import { findSessionKeys } from '../../src/rows/of-session.ts'
+import { listChangedRuns, listOwnedRuns, listRuns } from '../../src/rows/run-lists.ts'
 import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
 import { openDatabase } from '../../src/sqlite/open-database.ts'
 import type { Tables } from '../../src/tables.ts'
 import { createSessionEntry } from '../../src/runs/session-entry.ts'
+import { createMemoryStore } from '../../src/stores/memory-store.ts'
 import { createSessionIndex } from '../../src/stores/session-index.ts'
 import { createTaskStore } from '../../src/stores/task-store.ts'
 
@@ -201,4 +203,45 @@ t.test('a page of sessions and a page of messages read only their rows', async (
       'SEARCH session_message USING INDEX session_message_turn (session_key=? AND turn_id>? AND turn_id<?)'
     ]
   )
+})
+
+t.test('what belongs to a person, or to a session, is found by indexes', async (t) => {
+  const session = { registry: 'global', kind: 'agent', name: 'a', sessionId: 's' } as const
+  const commit = { write: <T>(write: (trx: typeof db) => T) => write(db), isShared: false }
+  const memory = createMemoryStore(
+    db,
+    commit as never,
+    { memoryMaxItems: 1 },
+    () => undefined,
+    async () => 0
+  )
+  const calls: [() => Promise<unknown>, string[]][] = [
+    ...[{}, { session }, { unfinished: true }, { session, unfinished: false }].map(
+      (query): [() => Promise<unknown>, string[]] => [
+        () => listOwnedRuns(db, { ...base, ...query }),
+        ['(owner=?', 'run_of_user (user_id=?']
+      ]
+    ),
+    ...(['session', 'browser_state', 'remote_session'] as const).flatMap((table) =>
+      [{}, { sessionId: 's' }].map((query): [() => Promise<unknown>, string[]] => [
+        () => findSessionKeys(db, table, { ...base, ...query }),
+        [`${table}_of_owner (owner=?`]
+      ])
+    ),
+    [async () => memory.removeSession('ada', 's', () => true), ['memory_item_of_session (session_id=?']],
+    [async () => memory.removeOwner('ada', 9), ['(owner=?']]
+  ]
+  for (const [call, indexes] of calls) {
+    const plans = await plansOf(call)
+    const label = plans.join(', ')
+    for (const index of indexes)
+      t.ok(
+        plans.some((plan) => plan.includes(index)),
+        `${index}: ${label}`
+      )
+    t.notOk(
+      plans.some((plan) => plan.startsWith('SCAN')),
+      label
+    )
+  }
 })
