@@ -14,9 +14,10 @@ import { soakSchedules } from './soak/schedules.ts'
 import { soakSockets } from './soak/sockets.ts'
 import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
+import { soakWebhooks } from './soak/webhooks.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,channel,busy,waiting,drain,sockets,lists,cluster]
+const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,webhooks,channel,busy,waiting,drain,sockets,lists,cluster]
                 [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
@@ -43,6 +44,7 @@ const soaks = {
   schedules: () => soakSchedules(Number(values.seed)),
   channel: () => soakChannel(Number(values.count), Number(values.seed)),
   busy: () => soakBusy(Number(values.count) / 2, Number(values.seed)),
+  webhooks: () => soakWebhooks(Number(values.seed)),
   waiting: () => soakWaiting(1_000),
   browser: () => soakBrowser(Number(values.count), Number(values.seed)),
   voice: () => soakVoice(Number(values.count), Number(values.seed)),
