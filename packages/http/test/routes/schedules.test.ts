@@ -82,7 +82,7 @@ t.test('bad schedules are refused by what is wrong with them', async (t) => {
   await refuse({ name: 'none' }, 'HTTP_ERR_UNKNOWN_RUNNABLE', 404)
   await refuse({ name: 'fleeting' }, 'RUN_ERR_NOT_QUEUEABLE')
   await refuse({ kind: 'robot' }, 'HTTP_ERR_VALIDATION')
-  await refuse({ whenBusy: 'queue' }, 'HTTP_ERR_VALIDATION')
+  await refuse({ whenBusy: 'sometimes' }, 'HTTP_ERR_VALIDATION')
   await refuse({ apiKey: 'sk-1' }, 'HTTP_ERR_VALIDATION')
   await refuse({ cron: 'x'.repeat(257) }, 'HTTP_ERR_VALIDATION')
   await refuse({ cron: 'every day' }, 'RUN_ERR_SCHEDULE_CRON')

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
-import { optionalId } from './run-body.ts'
+import { optionalId, WhenBusySchema } from './run-body.ts'
 import { RunMetadataSchema } from './run-metadata.ts'
 
 /** What happens to instants that were missed because the service was down. */
@@ -35,6 +35,7 @@ const CRON_FIELDS = {
 }
 const OTHER_FIELDS = {
   sessionId: optionalId('The conversation that all runs continue; default a new one for each run'),
+  whenBusy: Type.Optional(WhenBusySchema),
   metadata: Type.Optional(RunMetadataSchema),
   catchUp: Type.Optional(CatchUpSchema),
   enabled: Type.Optional(Type.Boolean({ description: 'Whether it fires; default true' }))
@@ -80,6 +81,7 @@ export const ScheduleSchema = Type.Object(
     at: Type.Optional(time('Instead of `cron`')),
     input: Type.Unknown(),
     sessionId: Type.Optional(Type.String()),
+    whenBusy: Type.Optional(WhenBusySchema),
     metadata: Type.Optional(RunMetadataSchema),
     catchUp: CatchUpSchema,
     enabled: Type.Boolean(),

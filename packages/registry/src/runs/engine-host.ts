@@ -29,11 +29,13 @@ import { resultFromLog } from './load-result.ts'
 import { recordProgress } from './recovery/deaths.ts'
 import { InterruptedRuns, type Found } from './recovery/interrupted-runs.ts'
 import { LostRuns } from './recovery/lost-runs.ts'
+import type { QueuedTurn, ResumeHost } from './recovery/resume-run.ts'
 import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
 import type { DormantWait, HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
 import { obeySteer } from './turns/join-run.ts'
+import { takeQueuedTurn } from './turns/queued-turn.ts'
 import { QueuePositions } from './turns/queue-positions.ts'
 import { SessionNotices } from './turns/session-notices.ts'
 
@@ -199,6 +201,10 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     await Promise.allSettled(this.#awaited)
     this.#unsubscribe()
     this.#stopRemovals?.()
+  }
+
+  takeQueuedTurn(...[run, input]: Parameters<ResumeHost['takeQueuedTurn']>): Promise<QueuedTurn> {
+    return takeQueuedTurn(this, run, input)
   }
 
   recover(): Promise<Found> {

@@ -53,7 +53,7 @@ export function toStartOptions(
   { exposures }: Pick<ScheduleHost, 'exposures'>,
   { registry, plan }: Pick<StoredSchedule, 'registry' | 'plan'>
 ): StartOptions {
-  const { principal, surface, guarded, sessionId, metadata } = plan
+  const { principal, surface, guarded, sessionId, whenBusy, metadata } = plan
   const policy = surface === null ? undefined : exposures.policyOf(surface)
   const { authorize: fallback = refuse } = exposures.policy
   const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
@@ -64,6 +64,7 @@ export function toStartOptions(
     onDisconnect: 'continue',
     ...(surface !== null && { surface }),
     ...(sessionId !== null && { sessionId }),
+    ...(whenBusy !== undefined && { whenBusy }),
     ...(metadata !== null && { metadata })
   }
 }

@@ -72,7 +72,7 @@ export function lastInstant({ nextAt, plan }: StoredSchedule, until: number): nu
 /** A schedule as clients see it. */
 export function toSchedule(stored: StoredSchedule): Schedule {
   const { scheduleId, kind, name, plan, nextAt, lastAt, lastRunId, lastError } = stored
-  const { cron, timeZone, at, input, sessionId, metadata, catchUp, enabled } = plan
+  const { cron, timeZone, at, input, sessionId, whenBusy, metadata, catchUp, enabled } = plan
   return {
     scheduleId,
     kind,
@@ -82,6 +82,7 @@ export function toSchedule(stored: StoredSchedule): Schedule {
     ...(at !== null && { at: toTime(at) }),
     input,
     ...(sessionId !== null && { sessionId }),
+    ...(whenBusy !== undefined && { whenBusy }),
     ...(metadata !== null && { metadata }),
     catchUp,
     enabled,

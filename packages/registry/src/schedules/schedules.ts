@@ -92,6 +92,7 @@ export class Schedules {
       ...changeTiming(undefined, change, now),
       input: change.input,
       sessionId: change.sessionId ?? null,
+      ...(change.whenBusy !== undefined && { whenBusy: change.whenBusy }),
       metadata: metadataOf(change.metadata),
       catchUp: change.catchUp ?? 'last',
       enabled: change.enabled ?? true,
@@ -215,7 +216,7 @@ function changed(
   const { plan, owner } = earlier
   const timing = changeTiming(plan, change, now)
   const { input = plan.input, sessionId = plan.sessionId, catchUp = plan.catchUp } = change
-  const { metadata, enabled = plan.enabled } = change
+  const { metadata, whenBusy = plan.whenBusy, enabled = plan.enabled } = change
   const next: SchedulePlan = {
     ...plan,
     cron: timing.cron,
@@ -223,6 +224,7 @@ function changed(
     at: timing.at,
     input,
     sessionId,
+    ...(whenBusy !== undefined && { whenBusy }),
     metadata: metadata === undefined ? plan.metadata : metadataOf(metadata),
     catchUp,
     enabled,

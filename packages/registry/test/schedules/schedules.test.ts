@@ -244,7 +244,7 @@ t.test('bad schedules are refused by what is wrong with them', async (t) => {
   t.equal(await create({ at: '2030-02-31T00:00:00Z', input: 'x' }), 'RUN_ERR_BAD_SCHEDULE', 'no such day')
   t.equal(await create({ at: new Date(NaN), input: 'x' }), 'RUN_ERR_BAD_SCHEDULE')
   t.equal(await create({ at: new Date(Date.now() - 1), input: 'x' }), 'RUN_ERR_SCHEDULE_PAST')
-  t.equal(await create({ ...EVERY_MINUTE, whenBusy: 'queue' }), 'RUN_ERR_BAD_SCHEDULE')
+  t.equal(await create({ ...EVERY_MINUTE, whenBusy: 'sometimes' as never }), 'RUN_ERR_BAD_SCHEDULE')
   t.equal(await create({ cron: '* * * * * *', input: 'x' }), 'RUN_ERR_SCHEDULE_TOO_OFTEN')
   t.equal(await create({ ...EVERY_MINUTE, timeZone: 'Mars' }), 'RUN_ERR_SCHEDULE_TIME_ZONE')
   t.equal(await create({ cron: '* * * * *' }), 'RUN_ERR_BAD_INPUT')

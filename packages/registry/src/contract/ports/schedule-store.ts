@@ -1,5 +1,6 @@
 import type { RunnableKey } from '../names.ts'
 import type { Principal } from '../principal.ts'
+import type { WhenBusy } from '../run-body.ts'
 import type { RunMetadata } from '../run-metadata.ts'
 import type { CatchUp } from '../schedule.ts'
 import type { Awaitable } from './awaitable.ts'
@@ -16,6 +17,8 @@ export interface SchedulePlan {
   readonly input: unknown
   /** Null: a new session for each run. */
   readonly sessionId: string | null
+  /** What happens while another run has the turn of the session; absent: as the runnable says. */
+  readonly whenBusy?: WhenBusy | undefined
   readonly metadata: RunMetadata | null
   readonly catchUp: CatchUp
   readonly enabled: boolean

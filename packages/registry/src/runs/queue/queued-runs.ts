@@ -22,6 +22,7 @@ import { toResumeState } from '../recovery/resume-state.ts'
 import type { HostedRun } from '../run-host.ts'
 import { RunProgress } from '../run-progress.ts'
 import type { StartOptions } from '../start-options.ts'
+import { whenBusyOf } from '../turns/when-busy.ts'
 import { requireQueueable } from './require-queueable.ts'
 import type { Webhooks } from '../../webhooks/webhooks.ts'
 
@@ -98,11 +99,13 @@ export class QueuedRuns {
     const { exposures, record } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = record.input ? toRecordedInput(input) : undefined
+    // What it says applies when a process begins the run.
+    const whenBusy = whenBusyOf(runnable, { ...options, queue: false })
     if (recorded !== undefined && recorded.contents.length > 0) throw new RUN_ERR_SCHEDULE_BINARY()
     requireQueueable(runnable, options, recorded, record)
     const begun = newRun(runnable, options, exposures)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    return this.#toStart(run, { input, files: [] }, recorded, options)
+    return this.#toStart(run, { input, files: [] }, recorded, { ...options, whenBusy })
   }
 
   /** Begins to serve the queue if that was asked for, or if runs wait. @throws what the store throws */

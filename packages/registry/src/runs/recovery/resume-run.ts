@@ -1,5 +1,5 @@
 import { redactStores } from '../../access/redact-stores.ts'
-import { isPromise } from '../../contract/ports/awaitable.ts'
+import type { RunInput } from '../../contract/content-part.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
@@ -7,7 +7,6 @@ import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
 import { openAnswers } from '../inputs/open-answer.ts'
 import { restoreInput } from '../kept-input.ts'
 import { LiveRun } from '../live-run.ts'
-import { placeRun } from '../place-run.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { toRecordedInput } from '../recorded-input.ts'
 import type { RunHost } from '../run-host.ts'
@@ -28,6 +27,18 @@ export interface ResumeHost extends RunHost {
   readonly durable: boolean
   /** As in `RunEngineOptions`. */
   readonly resumeWithServerKey: boolean
+  /** Gives a run its place among the turns of its session. @throws RUN_ERR_STORE */
+  takeQueuedTurn(run: LiveRun, input: RunInput): Promise<QueuedTurn>
+}
+
+/** What comes of the turn of a run that is begun. */
+export interface QueuedTurn {
+  /** Why it fails. */
+  readonly refusal?: Error
+  /** What it executes in the place of its runnable. */
+  readonly instead?: Runnable
+  /** Called once it has begun. */
+  begun?(): Promise<void>
 }
 
 /** What a process knows about a run that it has executed before. */
@@ -68,14 +79,17 @@ export async function resumeRun(
   if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
   const options = own?.options ?? toStartOptions(record, state, exposures)
-  const run = new LiveRun(host, runnable, options, { record, ...recalled, losses: own?.losses })
-  const placed = placeRun(stores, run)
-  if (isPromise(placed)) await placed
+  const earlier = { record, ...recalled, losses: own?.losses }
+  const placed = new LiveRun(host, runnable, options, earlier)
+  const { refusal, instead, begun } = await host.takeQueuedTurn(placed, input)
+  if (refusal !== undefined) return endLeftRun(stores, runId, refusal, epoch).then(() => false)
+  const run = instead === undefined ? placed : new LiveRun(host, instead, options, earlier)
   // Another node may have the run by now, and even have ended it: its steps would be repeated.
   if (host.deaths !== deaths) return false
   host.live.enter(run)
   run.begin(input, true, run.writer.begun ? undefined : toRecordedInput(state.input).value)
   host.live.begun(run)
+  await begun?.()
   // Its process has not died.
   if (own !== undefined) host.progressed(run)
   await catchUp(host, run)

@@ -6,6 +6,7 @@ import { redactFields } from '../../access/redact-stores.ts'
 import { ClientToolsSchema } from '../../contract/client-tool.ts'
 import { ANONYMOUS, type Authorize, type Principal } from '../../contract/principal.ts'
 import type { Envelope } from '../../contract/run-context.ts'
+import { WhenBusySchema } from '../../contract/run-body.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import { ConversationSchema } from '../../contract/ports/session-store.ts'
@@ -25,6 +26,7 @@ const ResumeStateSchema = Type.Object({
   messages: Type.Optional(ConversationSchema),
   instructions: Type.Optional(Type.String()),
   tools: Type.Optional(ClientToolsSchema),
+  whenBusy: Type.Optional(WhenBusySchema),
   surface: Type.Optional(
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
   ),
@@ -55,7 +57,7 @@ export function toResumeState(
   options: StartOptions,
   exposures: Pick<Exposures, 'policyOf'>
 ): ResumeState {
-  const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact } = options
+  const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact, whenBusy } = options
   const { messages, instructions, tools } = options
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
   const state = {
@@ -68,6 +70,7 @@ export function toResumeState(
     ...(messages !== undefined && { messages: [...messages] }),
     ...(instructions !== undefined && { instructions }),
     ...(tools !== undefined && { tools: [...tools] }),
+    ...(whenBusy !== undefined && { whenBusy }),
     ...(surface !== undefined && { surface }),
     guarded: policy?.isOwn ?? authorize !== undefined,
     keyed: redact !== undefined

@@ -111,8 +111,11 @@ function steerIdOf({ registry, owner, startKey }: From): string {
   return hash('sha256', JSON.stringify([registry, owner, startKey.key]), 'base64url')
 }
 
-// Why a message cannot join a run, if so.
-function faultOf(input: RunInput, { instructions, tools, afterTurn }: StartOptions): string | undefined {
+/** Why a message cannot join a run, if so. */
+export function faultOf(
+  input: RunInput,
+  { instructions, tools, afterTurn }: StartOptions
+): string | undefined {
   if (afterTurn !== undefined) return 'a message that joins a run continues after no other turn'
   if (instructions !== undefined || tools !== undefined)
     return 'a message that joins a run has neither instructions nor tools'

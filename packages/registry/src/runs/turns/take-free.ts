@@ -35,7 +35,8 @@ export async function takeFree(stores: Stores, run: PlacedRun): Promise<RunSumma
   }
 }
 
-function busyWith(runId: string | undefined): Error {
+/** The error of a start while a run has the turn; undefined: something else has it. */
+export function busyWith(runId: string | undefined): Error {
   const err = new RUN_ERR_SESSION_BUSY(runId === undefined ? 'a call' : `run ${runId}`)
   return Object.assign(err, runId !== undefined && { runId })
 }
