@@ -8,11 +8,14 @@ const BATCH = 100
 const HOUR = 3_600_000
 // A run outside an engine is not stored, but reads its files while it lasts.
 const LEFT_FOR = 24 * HOUR
+// A table, its key, and its column with the id of a run.
+const FILES = ['file', 'file_id', 'file.run_id'] as const
+const TASKS = ['task', 'task_id', 'task.task_id'] as const
 
 /**
  * Creates the sweep of files, which acts at its first call and then once an hour. Removes what crashes left: bytes without a row, and
- * after a day the files of runs that are not stored. A file whose bytes are missing goes with its run: the disk that has them may not be
- * mounted yet.
+ * after a day the files and tasks of runs that are not stored: a run may be removed while they are being written. A file whose bytes are
+ * missing goes with its run: the disk that has them may not be mounted yet.
  * @param writing the files that are being written
  */
 export function createFileSweep(
@@ -24,7 +27,7 @@ export function createFileSweep(
   let sweptAt = -Infinity
   return async (now) => {
     if (now - sweptAt < HOUR) return
-    await removeLeft(db, commit, now)
+    for (const table of [FILES, TASKS]) await removeLeft(db, commit, now - LEFT_FOR, table)
     let listed: string[] = []
     for await (const fileId of bytes.list()) {
       if (listed.push(fileId) < BATCH) continue
@@ -36,17 +39,33 @@ export function createFileSweep(
   }
 }
 
-async function removeLeft(db: Kysely<Tables>, commit: Commit, now: number): Promise<void> {
+async function removeLeft(
+  db: Kysely<Tables>,
+  commit: Commit,
+  before: number,
+  [table, id, runId]: typeof FILES | typeof TASKS
+): Promise<void> {
   const left = db
-    .selectFrom('file')
-    .select('file_id')
-    .where('created_at', '<=', now - LEFT_FOR)
+    .selectFrom(table as 'file')
+    .select(id as 'file_id')
+    .where('created_at', '<=', before)
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('run').select('run_id').whereRef('run.run_id', '=', 'file.run_id')))
+      not(
+        exists(
+          selectFrom('run')
+            .select('run_id')
+            .whereRef('run.run_id', '=', runId as 'file.run_id')
+        )
+      )
     )
     .limit(BATCH)
   const remove = () =>
-    commit.write((trx) => trx.deleteFrom('file').where('file_id', 'in', left).executeTakeFirst())
+    commit.write((trx) =>
+      trx
+        .deleteFrom(table as 'file')
+        .where(id as 'file_id', 'in', left)
+        .executeTakeFirst()
+    )
   while ((await remove()).numDeletedRows > 0n);
 }
 

@@ -23,4 +23,19 @@ await eachStore(t, async (t, open) => {
     await store.runs.remove(removed)
     t.equal(await store.runs.sweep(Number.MAX_SAFE_INTEGER), 1)
   })
+
+  t.test('a task that was written after its run was removed goes after a day', async (t) => {
+    const { runs, tasks, close } = await open()
+    t.teardown(close)
+    const run = storedRun()
+    await runs.create(run)
+    const now = Date.now()
+    const task = { contextId: 'c', registry: 'global', owner: 'ada', agentName: 'echo', createdAt: now }
+    for (const taskId of ['left', run.runId]) await tasks.create({ ...task, taskId, messages: ['x'] }, taskId)
+    await runs.sweep(now)
+    t.ok(await tasks.get('left'))
+    await runs.sweep(now + 90_000_000)
+    t.equal(await tasks.get('left'), undefined)
+    t.ok(await tasks.get(run.runId))
+  })
 })
