@@ -7,6 +7,7 @@ import { readNames, readOptions } from './read-options.ts'
 import { reportRecall } from './recall.ts'
 import { reportRequests } from './requests.ts'
 import { reportSandbox } from './sandbox.ts'
+import { reportSessions } from './sessions.ts'
 import { reportSockets } from './sockets.ts'
 import { VARIANTS } from './variants.ts'
 import { reportVoice, type VoiceReportOptions } from './voice.ts'
@@ -20,6 +21,7 @@ const SECTIONS: Record<string, (rounds: number, options: VoiceReportOptions) => 
   memory: reportMemory,
   recall: reportRecall,
   sandbox: reportSandbox,
+  sessions: reportSessions,
   sockets: reportSockets,
   voice: reportVoice
 }
