@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   createRunEngine,
   defineRunnable,
@@ -19,6 +20,8 @@ const RUNS = 20
 const PARTS = 100
 const MANY = 100_000
 const FEW = 1_000
+// Milliseconds between ten parts, as of a fast model.
+const PAUSE = 20
 // Messages saved at once.
 const TURN = 100
 const OWNER = 'ada'
@@ -66,8 +69,7 @@ const speaker = defineRunnable({
   async *stream() {
     for (let n = 0; n < PARTS; n++) {
       yield { type: 'text', text: `word ${n} ` }
-      // As from a model: its readers are there when it comes.
-      if (n % 10 === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+      if (n % 10 === 0) await pause(PAUSE)
     }
   }
 })

@@ -1,21 +1,20 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
-import type { SessionIndex, SessionRun } from '../contract/ports/session-index.ts'
+import type { SessionRun } from '../contract/ports/session-index.ts'
 import { sessionKeyText, type SessionKey } from '../contract/ports/session-store.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import type { EntryReader, RunNotice } from '../runs/log/entry-reader.ts'
 import { LogReader, type LogHost } from '../runs/log/log-reader.ts'
 import type { SessionNotices } from '../runs/turns/session-notices.ts'
 import type { ChannelPosition } from './channel-position.ts'
-import { RUN_ERR_LOG_GONE, RUN_ERR_SESSION_NOT_FOUND } from './session-errors.ts'
+import type { FollowedTail, SessionTails } from './session-tails.ts'
+import { RUN_ERR_LOG_GONE } from './session-errors.ts'
 
 /** The source of a reader. */
 export interface ChannelHost extends LogHost {
-  readonly index: SessionIndex
+  readonly tails: Pick<SessionTails, 'follow'>
   readonly notices: Pick<SessionNotices, 'follow'>
 }
 
-// Runs looked up at once by a reader that is behind.
-const RUNS = 32
 // Notices that a reader has not taken yet.
 const MAX_NOTICES = 64
 
@@ -24,19 +23,18 @@ export class SessionReader implements EntryReader {
   readonly #host: ChannelHost
   readonly #key: SessionKey
   readonly #signal: AbortSignal | undefined
-  readonly #unfollow: () => void
+  readonly #tail: FollowedTail
   #unfollowNotices: (() => void) | undefined
   #notices: RunNotice[] = []
   #followsTransients = false
   // Where the next log begins.
   #next: ChannelPosition
-  #runs: SessionRun[] = []
+  #runs: readonly SessionRun[] = []
   #run: SessionRun | undefined
   // Of the run under way; undefined between two runs.
   #log: LogReader | undefined
   #endsRun = false
   #news = false
-  #isNotified = false
   #onNews: (() => void) | undefined
   #ended = false
   #suspended = false
@@ -50,10 +48,7 @@ export class SessionReader implements EntryReader {
     this.#key = key
     this.#next = position
     this.#signal = signal
-    this.#unfollow = host.index.follow(key, () => {
-      this.#isNotified = true
-      this.#wake()
-    })
+    this.#tail = host.tails.follow(key, () => this.#wake())
     for (const each of [host.closed, signal]) each?.addEventListener('abort', this.#leave, { once: true })
   }
 
@@ -124,6 +119,7 @@ export class SessionReader implements EntryReader {
   }
 
   lookAgain(): void {
+    this.#tail.lookAgain()
     if (this.#log === undefined) this.#wake()
     else this.#log.lookAgain()
   }
@@ -131,7 +127,7 @@ export class SessionReader implements EntryReader {
   close(): void {
     this.#isClosed = true
     this.#onNews = undefined
-    this.#unfollow()
+    this.#tail.leave()
     this.#unfollowNotices?.()
     this.#log?.close()
     for (const each of [this.#host.closed, this.#signal]) each?.removeEventListener('abort', this.#leave)
@@ -143,33 +139,23 @@ export class SessionReader implements EntryReader {
   }
 
   async #open(): Promise<readonly LogEntry[]> {
-    const { index, stores, closed } = this.#host
-    const isNotified = this.#isNotified
-    this.#isNotified = false
+    const { closed } = this.#host
     // A closed engine begins no other run.
     const isLast = closed?.aborted === true
     const { ordinal, seq } = this.#next
-    if (this.#runs.length === 0) this.#runs = await index.runs(this.#key, ordinal - 1, RUNS)
-    const run = this.#runs.shift()
+    if (this.#runs.length === 0) this.#runs = await this.#tail.after(ordinal - 1)
+    const [run, ...later] = this.#runs
+    this.#runs = later
     if (run === undefined) {
       this.#ended = isLast
-      if (isNotified) await this.#requireSession(ordinal - 1)
       return []
     }
-    if (run.ordinal !== ordinal || (await stores.runs.find(run.runId)) === undefined)
-      throw new RUN_ERR_LOG_GONE()
+    if (run.ordinal !== ordinal) throw new RUN_ERR_LOG_GONE()
     if (this.#isClosed) return []
     this.#run = run
-    this.#log = new LogReader(this.#host, run.runId, seq)
+    this.#log = new LogReader(this.#host, run.runId, seq, true)
     if (this.#followsTransients) this.#log.followTransients()
     return this.read()
-  }
-
-  // It may have been removed, and begun again.
-  async #requireSession(lastOrdinal: number): Promise<void> {
-    const session = await this.#host.index.find(this.#key)
-    if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(this.#key.sessionId)
-    if (session.lastOrdinal < lastOrdinal) throw new RUN_ERR_LOG_GONE()
   }
 
   #take(entries: readonly LogEntry[]): readonly LogEntry[] {

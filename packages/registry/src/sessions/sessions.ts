@@ -24,6 +24,7 @@ import {
   RUN_ERR_SESSIONS_NOT_KEPT
 } from './session-errors.ts'
 import { SessionReader } from './session-reader.ts'
+import { SessionTails } from './session-tails.ts'
 
 /** The parts of an engine that its sessions need. */
 export interface SessionHost {
@@ -47,6 +48,7 @@ export interface ChannelPart {
 export class Sessions {
   readonly #host: SessionHost
   readonly #logs: LogHost
+  #tails: SessionTails | undefined
 
   constructor(host: SessionHost) {
     const { stores, closed, transients } = host
@@ -118,7 +120,8 @@ export class Sessions {
     if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(key.sessionId)
     const position =
       after === undefined ? presentOf(session) : await this.#place(session, parsePosition(after))
-    const host = { ...this.#logs, index, notices: this.#host.sessionNotices }
+    const tails = (this.#tails ??= new SessionTails(index, this.#host.stores.log))
+    const host = { ...this.#logs, tails, notices: this.#host.sessionNotices }
     return new SessionReader(host, key, position, signal)
   }
 

@@ -1,7 +1,7 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import type { EntryReader } from '../runs/log/entry-reader.ts'
-import { entryFromJson } from '../stores/log-entry.ts'
+import { entryFromJson, membersOf } from '../stores/log-entry.ts'
 import { encodeFault, encodeSse, encodeSseFault, encodeUnnumbered, SSE_SUSPENDED } from './encode-sse.ts'
 
 /** Maps the log to other messages. */
@@ -142,8 +142,10 @@ export class SseMessages {
     return text
   }
 
-  #encodeOfSession({ seq, json }: LogEntry): string {
-    return encodeSse(this.#idPrefix + seq, openJson(json, this.#openingAt(seq)))
+  #encodeOfSession(entry: LogEntry): string {
+    const { seq } = entry
+    const opening = this.#openingAt(seq)
+    return encodeSse(this.#idPrefix + seq, opening === '' ? entry.json : opening + membersOf(entry))
   }
 
   // The `start` part, a log's first, names its run itself.

@@ -32,13 +32,23 @@ export class TextEntry implements LogEntry {
   }
 
   get json(): string {
-    return `{"seq":${this.seq},"type":"text","at":${this.at},"text":"${this.text}"}`
+    return `{${this.members}`
+  }
+
+  /** The JSON without its opening brace. */
+  get members(): string {
+    return `"seq":${this.seq},"type":"text","at":${this.at},"text":"${this.text}"}`
   }
 
   // A new object each time, so callers cannot mutate the log.
   get part(): NumberedPart {
     return { seq: this.seq, type: 'text', at: this.at, text: this.text }
   }
+}
+
+/** The JSON of an entry without its opening brace, to put other members first. */
+export function membersOf(entry: LogEntry): string {
+  return entry instanceof TextEntry ? entry.members : entry.json.slice(1)
 }
 
 class JsonEntry implements LogEntry {

@@ -31,6 +31,7 @@ export class LogReader implements EntryReader {
   readonly #stores: LogHost['stores']
   readonly #closed: AbortSignal | undefined
   readonly runId: string
+  readonly #exists: boolean
   readonly #unfollow: () => void
   #transients: TransientInbox | undefined
   #unfollowTransients: (() => void) | undefined
@@ -47,8 +48,11 @@ export class LogReader implements EntryReader {
   #fault: Error | undefined
   readonly #leave = () => this.#wake()
 
-  /** @throws REG_ERR_BAD_OPTION unless `after` is a whole number from 0 on */
-  constructor(host: LogHost, runId: string, after = 0) {
+  /**
+   * @param exists true if the run was created: the reader ends if it is no longer kept. Default: it may be created later
+   * @throws REG_ERR_BAD_OPTION unless `after` is a whole number from 0 on
+   */
+  constructor(host: LogHost, runId: string, after = 0, exists = false) {
     const { stores, closed } = host
     if (!Number.isSafeInteger(after) || after < 0)
       throw new REG_ERR_BAD_OPTION('after: must be a whole number from 0 on')
@@ -56,6 +60,7 @@ export class LogReader implements EntryReader {
     this.#stores = stores
     this.#closed = closed
     this.runId = runId
+    this.#exists = exists
     this.#after = after
     this.#unfollow = stores.log.follow(runId, (gone) => this.#wake(gone))
     closed?.addEventListener('abort', this.#leave, { once: true })
@@ -161,7 +166,7 @@ export class LogReader implements EntryReader {
   // There is nothing after the reader's position. If the run is over, read again: it may have ended just now.
   #readAgain(run: RunSummary | undefined, isLast: boolean): Awaitable<readonly LogEntry[]> {
     if (run === undefined || !isTerminalStatus(run.status)) {
-      this.#ended = isLast
+      this.#ended = isLast || (run === undefined && this.#exists)
       this.#suspended = isLast && run !== undefined
       return []
     }
