@@ -78,6 +78,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
   [/"cron":"0 9 1 1 \*"/, /"nextAt":"\d{4}-01-01T08:00:00\.000Z"/],
   [/"whenBusy":"reject"/, /^\{"text":"Hello!/],
   [/"afterTurn":null/, /^\{"text":"Hello!/],
+  [/\/fork/, /^\{"sessionId":"/],
   [/\/api\/sessions\?limit=5$/, /^\{"sessions":\[\{"sessionId":/],
   [/"sessionId":"desk"\}'$/, /"sessionId":"desk"/],
   [/\/assistant\/desk$/, /"title":"Hello",.*"lastEventId":"2\.0"/],

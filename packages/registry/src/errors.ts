@@ -94,6 +94,12 @@ export const RUN_ERR_NO_TURN = createError<[string]>(
   'The session has no turn of a run "%s"',
   404
 )
+/** The new session was to have the id of another one. */
+export const RUN_ERR_SESSION_EXISTS = createError<[string]>(
+  'RUN_ERR_SESSION_EXISTS',
+  'There is a session "%s" already',
+  409
+)
 /** The input does not fit the runnable's schema, or an answer to an approval or another input is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
 /** A workflow was started with messages, instructions or tools. */

@@ -103,7 +103,7 @@ export { channelName } from './events/emit-event.ts'
 export { createEventBus } from './events/create-event-bus.ts'
 export { createContext, type ContextOptions } from './runs/create-context.ts'
 export { removeSubject, type RemovedSubject } from './erasure/remove-subject.ts'
-export { removeSession, type RemovedSession } from './erasure/remove-session.ts'
+export { removeSession, type RemovalOptions, type RemovedSession } from './erasure/remove-session.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
 export type { Run, RunEngine } from './runs/run-engine.ts'
 export type { CallerOptions, StartOptions } from './runs/start-options.ts'
@@ -115,7 +115,7 @@ export type {
   Schedules
 } from './schedules/schedules.ts'
 export type { ChannelPart, Sessions } from './sessions/sessions.ts'
-export type { Session, SessionChange } from './contract/session.ts'
+export type { Session, SessionChange, SessionFork } from './contract/session.ts'
 export type { OwnedDelivery, OwnedWebhook, WebhookOwner, Webhooks } from './webhooks/webhooks.ts'
 export type {
   DeliveryState,

@@ -1,4 +1,5 @@
 import type { Awaitable } from '@svc/registry'
+import { codeOf } from '@svc/registry/kit'
 import type { Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 
@@ -35,6 +36,11 @@ export class Refused extends Error {
     super(reason.message)
     this.reason = reason
   }
+}
+
+/** Passes an error on, as a refusal if clients can see it. */
+export function refuse(err: unknown): never {
+  throw err instanceof Error && codeOf(err)?.startsWith('RUN_ERR_') ? new Refused(err) : err
 }
 
 /** The default patience of a write, in milliseconds. */

@@ -33,6 +33,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'GET /sessions/:kind/:name/:sessionId': [],
   'PATCH /sessions/:kind/:name/:sessionId': [],
   'DELETE /sessions/:kind/:name/:sessionId': [],
+  'POST /sessions/:kind/:name/:sessionId/fork': [],
   'GET /sessions/:kind/:name/:sessionId/stream': [],
   'GET /schedules': ['schedules:read'],
   'GET /schedules/:scheduleId': ['schedules:read'],

@@ -6,11 +6,12 @@ import {
   presentOf,
   requireSession,
   SessionChangeSchema,
+  SessionForkSchema,
   SessionSchema,
   toSession
 } from '@svc/registry/kit'
 import { SSE_HEADERS, streamEntries } from '@svc/registry/sse'
-import { formatMessageCursor } from '@svc/registry/store-kit'
+import { formatMessageCursor, runIdOfTurn } from '@svc/registry/store-kit'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { CHANNEL_STREAM, describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
@@ -25,7 +26,9 @@ import {
   SessionListSchema,
   SessionOwnerSchema,
   SessionParamsSchema,
-  SessionQuerySchema
+  SessionQuerySchema,
+  SessionRemovalSchema,
+  SharedMessagesSchema
 } from '../schemas/sessions.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
@@ -76,8 +79,26 @@ const remove = {
     'Its messages go, and its runs with their logs and files, memories, and what browsers and other services know. A run under way is canceled first. After a failure, repeat the request.'
   ),
   params,
+  querystring: SessionRemovalSchema,
+  response: {
+    200: jsonReply('Deleted; forks keep messages', SharedMessagesSchema),
+    204: emptyReply('Deleted'),
+    ...errorReplies(400, 403, 404, 409, 414, 500, 503)
+  }
+}
+const fork = {
+  ...describeOperation(
+    'fork-session',
+    'Begin a conversation with the history of another one, up to one of its turns',
+    'Both share these messages. What is said from then on in one of them is not in the other.'
+  ),
+  params,
   querystring: SessionOwnerSchema,
-  response: { 204: emptyReply('Deleted'), ...errorReplies(400, 403, 404, 409, 414, 500, 503) }
+  body: SessionForkSchema,
+  response: {
+    201: jsonReply('The new session', SessionSchema, { location: 'The URL of the session' }),
+    ...errorReplies(400, 403, 404, 409, 413, 414, 415, 500, 503)
+  }
 }
 const follow = {
   ...describeOperation('stream-session', 'Follow a conversation over all its runs', CHANNEL_STREAM),
@@ -110,11 +131,15 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
   })
 
   scope.get(PATH, { schema: look, config }, async ({ params: named, principal, query }, reply) => {
-    const { userId, limit, before } = query
+    const { userId, limit, before, branch } = query
     const session = await requireSession(surface, { ...named, userId }, principal)
     // A run that ends from now on is in the messages and in the stream, and no reader misses it.
     const lastEventId = formatPosition(presentOf(session))
-    const page = await sessions.messages(session, { limit, ...(before !== undefined && { before }) })
+    const page = await sessions.messages(session, {
+      limit,
+      ...(before !== undefined && { before }),
+      ...(branch !== undefined && { branch })
+    })
     return sendPieces(replies, reply, encodeDetail({ ...toSession(session), lastEventId }, page))
   })
 
@@ -124,10 +149,22 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
   })
 
   scope.delete(PATH, { schema: remove, config }, async ({ params: named, principal, query }, reply) => {
-    const session = await requireSession(surface, { ...named, ...query }, principal)
-    await removeSession(runs, session)
-    return reply.code(204).send()
+    const session = await requireSession(surface, { ...named, userId: query.userId }, principal)
+    const { shared } = await removeSession(runs, session, { forks: query.forks === 'true' })
+    return shared > 0 ? sendJson(replies, reply, { shared }) : reply.code(204).send()
   })
+
+  scope.post(
+    `${PATH}/fork`,
+    { schema: fork, config },
+    async ({ params: named, principal, query, body }, reply) => {
+      const session = await requireSession(surface, { ...named, ...query }, principal)
+      const made = toSession(await sessions.fork(session, body))
+      const path = [made.kind, made.name, made.sessionId].map(encodeURIComponent).join('/')
+      reply.code(201).header('location', `${scope.prefix}/sessions/${path}`)
+      return sendJson(replies, reply, made)
+    }
+  )
 
   scope.get(`${PATH}/stream`, { schema: follow, config }, async (request, reply) => {
     const { params: named, principal, query, headers } = request
@@ -147,28 +184,34 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
 }
 
 // The newest messages that fit; damaged ones are left out.
-function* encodeDetail(session: object, { messages, nextCursor }: MessagePage): Generator<string, void> {
+function* encodeDetail(
+  session: object,
+  { messages, branches, nextCursor }: MessagePage
+): Generator<string, void> {
   const items: string[] = []
   let bytes = 0
   let next = nextCursor
+  let first: number | undefined
+  const shown = new Set<string | null>(nextCursor === null ? [null] : [])
   for (const { seq, turnId, message } of messages.toReversed()) {
     if (message === null) continue
-    const json = JSON.stringify({ runId: runIdOfTurn(turnId), message })
+    const runId = runIdOfTurn(turnId)
+    const json = JSON.stringify({ runId, message })
     bytes += Buffer.byteLength(json)
-    if (bytes > MAX_BYTES && items.length > 0) {
-      next = formatMessageCursor(seq + 1)
+    if (bytes > MAX_BYTES && first !== undefined) {
+      // On this branch, the message before may have any number.
+      next = formatMessageCursor(first)
+      shown.delete(null)
       break
     }
     items.push(json)
+    first = seq
+    shown.add(runId)
   }
   yield `${JSON.stringify(session).slice(0, -1)},"messages":[`
   for (const [at, json] of items.toReversed().entries()) yield at === 0 ? json : `,${json}`
-  yield `],"nextCursor":${JSON.stringify(next)}}`
-}
-
-// A run may save several turns.
-function runIdOfTurn(turnId: string): string {
-  return turnId.split('/', 1)[0]!
+  const divided = branches.filter(({ after }) => shown.has(after))
+  yield `],"branches":${JSON.stringify(divided)},"nextCursor":${JSON.stringify(next)}}`
 }
 
 // A stream may last longer than the token of its client.

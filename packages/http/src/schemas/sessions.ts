@@ -4,7 +4,8 @@ import {
   MAX_NAME_LENGTH,
   RunnableKindSchema,
   SessionEntrySchema,
-  SessionSchema
+  SessionSchema,
+  TurnBranchesSchema
 } from '@svc/registry/kit'
 import { nextCursor, pageQuery } from './parameters.ts'
 
@@ -44,11 +45,36 @@ export const SessionParamsSchema = Type.Object({
 /** Whose session it is. */
 export const SessionOwnerSchema = Type.Object({ userId }, { title: 'SessionOwnerQuery', ...strict })
 
+/** How a session is removed. */
+export const SessionRemovalSchema = Type.Object(
+  {
+    forks: Type.Optional(
+      Type.Union([Type.Literal('true'), Type.Literal('false')], {
+        description: 'Whether its forks, and theirs, go too; default `false`'
+      })
+    ),
+    userId
+  },
+  { title: 'SessionRemovalQuery', ...strict }
+)
+
+/** What stays of a session that was removed. */
+export const SharedMessagesSchema = Type.Object(
+  { shared: Type.Integer({ description: 'The messages that forks keep; they go with the last one' }) },
+  { title: 'SharedMessages' }
+)
+
 /** Selects one page of messages. */
 export const MessageQuerySchema = Type.Object(
   {
     limit: pageQuery.limit,
     before: cursor('`nextCursor` of the previous page; default the newest messages'),
+    branch: Type.Optional(
+      Type.String({
+        ...IdSchema,
+        description: 'A run with a turn on the branch to read; default the branch of the newest turn'
+      })
+    ),
     userId
   },
   { title: 'MessageQuery', ...strict }
@@ -79,6 +105,9 @@ export const SessionDetailSchema = Type.Object(
   {
     ...SessionSchema.properties,
     messages: Type.Array(SessionEntrySchema, { description: 'Oldest first' }),
+    branches: Type.Array(TurnBranchesSchema, {
+      description: 'Where the session divides after these messages: the turns that follow the same turn'
+    }),
     nextCursor: Type.Unsafe<string | null>({
       ...nextCursor,
       description: 'For `before`: the page of older messages; null if there are none'

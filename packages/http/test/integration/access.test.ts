@@ -27,6 +27,7 @@ const admitted: Record<string, number> = {
   'GET /sessions/:kind/:name/:sessionId': 404,
   'PATCH /sessions/:kind/:name/:sessionId': 404,
   'DELETE /sessions/:kind/:name/:sessionId': 404,
+  'POST /sessions/:kind/:name/:sessionId/fork': 404,
   'GET /sessions/:kind/:name/:sessionId/stream': 404,
   'GET /schedules/:scheduleId': 404,
   'POST /schedules': 404,
@@ -56,6 +57,12 @@ const CHANGES: Record<string, object> = {
   webhooks: { events: ['run.failed'] }
 }
 
+// What a request creates, unless it starts a run.
+const CREATED: Record<string, object> = {
+  '/schedules': { kind: 'agent', name: 'none', cron: '0 9 * * *', input: 'hi' },
+  '/sessions/:kind/:name/:sessionId/fork': {}
+}
+
 interface Route {
   key: string
   method: string
@@ -76,12 +83,11 @@ const routes: Route[] = Object.entries(ROUTE_SCOPES).map(([key, scopes]) => {
     .replace(':kind', 'agent')
   const answer = pattern.includes(':inputId') ? { action: 'decline' } : { approved: true }
   const body = /:(?:approval|input)Id/.test(pattern) ? answer : { input: 'hi' }
-  const scheduled = { kind: 'agent', name: 'none', cron: '0 9 * * *', input: 'hi' }
   return {
     key,
     method,
     path,
-    ...(method === 'POST' && { body: path === '/schedules' ? scheduled : body }),
+    ...(method === 'POST' && { body: CREATED[pattern] ?? body }),
     ...(method === 'PATCH' && { body: CHANGES[path.split('/')[1]!] }),
     scopes: [
       ...scopes,

@@ -120,6 +120,10 @@ if (place === undefined) throw new Error(talk.error?.code)
 const astray = { params: { ...own, query: { after: '99.9' } } }
 const lost = await api.GET('/api/sessions/{kind}/{name}/{sessionId}/stream', astray)
 if (lost.error?.code !== 'RUN_ERR_BAD_POSITION') throw new Error('not refused')
+const forking = { params: own, body: { sessionId: 's2' } }
+const forked = await api.POST('/api/sessions/{kind}/{name}/{sessionId}/fork', forking)
+const forkId: string | undefined = forked.data?.sessionId
+if (forkId !== 's2') throw new Error('not forked')
 await api.DELETE('/api/sessions/{kind}/{name}/{sessionId}', { params: own })
 const deleted = await api.GET('/api/sessions/{kind}/{name}/{sessionId}', { params: own })
 if (deleted.error?.code !== 'RUN_ERR_SESSION_NOT_FOUND') throw new Error('not deleted')

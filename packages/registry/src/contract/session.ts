@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 import { SessionMessageSchema } from './ports/session-store.ts'
+import { IdSchema } from './run-body.ts'
 import { RunMetadataSchema } from './run-metadata.ts'
 
 const MAX_TITLE = 200
@@ -41,6 +42,33 @@ const TITLE = { minLength: 1, maxLength: MAX_TITLE }
 export const SessionFieldsSchema = Type.Object(
   { title: Type.Optional(Type.String(TITLE)), metadata: Type.Optional(RunMetadataSchema) },
   { additionalProperties: false }
+)
+
+/** The fork of a session. */
+export const SessionForkSchema = Type.Object(
+  {
+    runId: Type.Optional(
+      Type.String({
+        ...IdSchema,
+        description: 'The run whose turn is the last one of the fork; default the newest turn'
+      })
+    ),
+    sessionId: Type.Optional(Type.String({ ...IdSchema, description: 'Of the fork; default a new one' }))
+  },
+  { title: 'SessionFork', additionalProperties: false }
+)
+export type SessionFork = Static<typeof SessionForkSchema>
+
+/** Where a session divides. */
+export const TurnBranchesSchema = Type.Object(
+  {
+    after: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The run of the turn that they follow; null at the beginning'
+    }),
+    turns: Type.Array(Type.String(), { description: 'Their runs, oldest first; each names its `branch`' })
+  },
+  { title: 'TurnBranches' }
 )
 
 const nullable = <T extends TSchema>(schema: T, options: object) =>

@@ -12,6 +12,16 @@ export interface RemovedSession {
   readonly runs: number
   /** The number of memories that were made of it. */
   readonly memories: number
+  /** The number of its messages that stay, since forks share them. They go with the last of these. */
+  readonly shared: number
+  /** The number of its forks that were removed with it. */
+  readonly forks: number
+}
+
+/** How a session is removed. */
+export interface RemovalOptions {
+  /** Whether its forks go too, and theirs; default false. The numbers are then those of all. */
+  forks?: boolean
 }
 
 // Sessions of one id: those of several runnables, and of their steps.
@@ -20,10 +30,33 @@ const MOST_SESSIONS = 1_000
 /**
  * Removes a conversation with all that was made of it: its runs with their logs, files and tasks, its messages and those of its members and
  * steps, memories, and what browsers and other services know of it. A run under way is canceled first. Runs that are accepted after
- * the call has begun stay, in a new session. If it fails, a second call removes the rest.
+ * the call has begun stay, in a new session. Messages that a fork shares stay for it. If it fails, a second call removes the rest.
  * @throws RUN_ERR_NOT_ENDED if a run has not ended after 30 seconds; RUN_ERR_STORE
  */
-export async function removeSession(host: ErasureHost, key: SessionKey): Promise<RemovedSession> {
+export async function removeSession(
+  host: ErasureHost,
+  key: SessionKey,
+  { forks = false }: RemovalOptions = {}
+): Promise<RemovedSession> {
+  let [runs, memories] = [0, 0]
+  const found = forks ? ((await host.stores.sessionIndex?.forks(key)) ?? []) : []
+  for (const fork of found) {
+    const removed = await removeOne(host, fork)
+    runs += removed.runs
+    memories += removed.memories
+  }
+  const own = await removeOne(host, key)
+  return {
+    runs: runs + own.runs,
+    memories: memories + own.memories,
+    shared: own.shared,
+    forks: found.length
+  }
+}
+
+type Removed = Omit<RemovedSession, 'forks'>
+
+async function removeOne(host: ErasureHost, key: SessionKey): Promise<Removed> {
   const deadline = deadlineOf(host)
   const end = await takeTurn(host, key, deadline)
   try {
@@ -73,7 +106,7 @@ async function takeTurn(host: ErasureHost, key: SessionKey, deadline: AbortSigna
 }
 
 // The session goes last, so that a second call finds what a failed one has left.
-async function forget(stores: Stores, key: SessionKey): Promise<RemovedSession> {
+async function forget(stores: Stores, key: SessionKey): Promise<Removed> {
   const { owner, sessionId } = key
   const [runIds, runs] = await removeRuns(stores, key)
   const same = { owner, sessionId, limit: MOST_SESSIONS }
@@ -91,8 +124,8 @@ async function forget(stores: Stores, key: SessionKey): Promise<RemovedSession> 
   for (const store of [stores.browserStates, stores.remoteSessions])
     for (const other of (await store?.keys(same)) ?? [])
       if (!left.has(sessionKeyText(other))) await store!.remove(other)
-  await stores.sessions.remove(key)
-  return { runs, memories }
+  const shared = await stores.sessions.remove(key)
+  return { runs, memories, shared }
 }
 
 // Runs that earlier versions have stored do not name the `userId` of their callers, but are in the session.

@@ -1,4 +1,4 @@
-import type { BrowserStateStore, OwnedSessions, SessionKey } from '../contract/ports/session-store.ts'
+import type { OwnedSessions, SessionKey } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { RUN_ERR_NOT_ENDED } from '../errors.ts'
@@ -95,7 +95,7 @@ async function endAll(host: ErasureHost, runIds: readonly string[], deadline: Ab
 }
 
 async function removeSessions(
-  store: OwnedSessions & Pick<BrowserStateStore, 'remove'>,
+  store: OwnedSessions & { remove(key: SessionKey): unknown },
   owner: string,
   before?: (key: SessionKey) => Promise<void>
 ): Promise<number> {

@@ -68,7 +68,13 @@ export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
 export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
-export { SessionChangeSchema, SessionEntrySchema, SessionSchema } from '../contract/session.ts'
+export {
+  SessionChangeSchema,
+  SessionForkSchema,
+  TurnBranchesSchema,
+  SessionEntrySchema,
+  SessionSchema
+} from '../contract/session.ts'
 export {
   DeliveryStateSchema,
   NewWebhookSchema,

@@ -102,7 +102,7 @@ class FencedSessions implements SessionStore {
     return this.#sessions.load(key, maxMessages, continuationIn(this.#run, key))
   }
 
-  remove(key: SessionKey): Awaitable<void> {
+  remove(key: SessionKey): Awaitable<number> {
     return this.#sessions.remove(key)
   }
 

@@ -1,5 +1,11 @@
 import type { NumberedPart } from '../contract/part.ts'
-import { SessionFieldsSchema, type Session, type SessionChange } from '../contract/session.ts'
+import {
+  SessionFieldsSchema,
+  SessionForkSchema,
+  type Session,
+  type SessionChange,
+  type SessionFork
+} from '../contract/session.ts'
 import type {
   MessagePage,
   MessageQuery,
@@ -11,6 +17,7 @@ import type {
 import type { SessionKey } from '../contract/ports/session-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { isEnd, type LogHost } from '../runs/log/log-reader.ts'
+import { randomId } from '../random-id.ts'
 import type { TransientParts } from '../runs/log/transient-parts.ts'
 import type { SessionNotices } from '../runs/turns/session-notices.ts'
 import { findFaults } from '../schemas/find-faults.ts'
@@ -84,6 +91,24 @@ export class Sessions {
     const session = await this.#require().update(key, change)
     if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(key.sessionId)
     return session
+  }
+
+  /**
+   * Begins a session whose history is that of another one up to the turn of a run, default its newest turn. They share these messages.
+   * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_NO_TURN, RUN_ERR_SESSION_EXISTS, RUN_ERR_BAD_SESSION, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE
+   */
+  async fork(key: SessionKey, given: SessionFork = {}): Promise<StoredSession> {
+    const faults = findFaults(SessionForkSchema, given)
+    if (faults.length > 0) throw new RUN_ERR_BAD_SESSION(formatFaults(faults))
+    const { runId, sessionId = randomId() } = given
+    const session = await this.#require().fork(key, sessionId, runId)
+    if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(key.sessionId)
+    return session
+  }
+
+  /** The forks of a session that exist, and theirs. @throws RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
+  async forks(key: SessionKey): Promise<SessionKey[]> {
+    return this.#require().forks(key)
   }
 
   /**

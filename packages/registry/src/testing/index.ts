@@ -26,6 +26,7 @@ export {
 } from './scripted-runnable.ts'
 export { scriptedVoice, type Converse } from './scripted-voice.ts'
 export { sessionIndexContract, type IndexStores } from './session-index-contract.ts'
+export { sessionForkContract } from './session-fork-contract.ts'
 export { sessionTreeContract } from './session-tree-contract.ts'
 export { keptTurnContract, sessionStoreContract } from './session-store-contract.ts'
 export { createTestCluster, type TestNode } from './cluster/test-cluster.ts'

@@ -3,7 +3,13 @@ import type { Continuation, SessionKey, SessionMessage } from '../contract/ports
 import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import type { IndexStores } from './session-index-contract.ts'
 
-const key: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' }
+export const key: SessionKey = {
+  registry: 'global',
+  owner: 'ada',
+  kind: 'agent',
+  name: 'echo',
+  sessionId: 's'
+}
 const turn = (text: string): SessionMessage[] => [
   { role: 'user', content: text },
   { role: 'assistant', text: `re: ${text}` }
@@ -12,7 +18,7 @@ const textsOf = (messages: readonly (SessionMessage | null)[]) =>
   messages.flatMap((message) => (message?.role === 'user' ? [message.content] : []))
 
 /** Saves the turn of a run; `after` as in `Continuation`, undefined for the newest turn. */
-async function save(
+export async function save(
   { sessions }: Pick<IndexStores, 'sessions'>,
   runId: string,
   after?: string | null,
@@ -24,7 +30,7 @@ async function save(
 }
 
 /** The user messages before the next turn of a run. */
-async function history(
+export async function history(
   { sessions }: Pick<IndexStores, 'sessions'>,
   after?: string | null,
   { runId = 'next', of = key, along }: Partial<Continuation> & { of?: SessionKey } = {},
@@ -35,7 +41,7 @@ async function history(
 }
 
 /** The user messages of a branch, read page by page. */
-async function branchOf(
+export async function branchOf(
   sessionIndex: SessionIndex,
   of: SessionKey,
   query: MessageQuery

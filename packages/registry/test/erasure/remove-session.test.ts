@@ -89,7 +89,7 @@ t.test('a session goes with all that was made of it, and no other', async (t) =>
   await stores.browserStates!.save({ ...key, name: 'else' }, { cookies: [], origins: [] })
   const before = await countLeft(stores, 'other')
   t.same(before, { runs: 1, sessions: 2, states: 1, remotes: 1, memories: 4 })
-  t.same(await removeSession(engine, key), { runs: 2, memories: 2 })
+  t.same(await removeSession(engine, key), { runs: 2, memories: 2, shared: 0, forks: 0 })
   t.same(
     await countLeft(stores, 's'),
     { ...none, sessions: 1, states: 1, memories: 2 },
@@ -97,7 +97,7 @@ t.test('a session goes with all that was made of it, and no other', async (t) =>
   )
   t.same(await countLeft(stores, 'other'), { ...before, memories: 2 })
   t.equal(await stores.sessionIndex!.find(key), undefined)
-  t.same(await removeSession(engine, key), { runs: 0, memories: 0 })
+  t.same(await removeSession(engine, key), { runs: 0, memories: 0, shared: 0, forks: 0 })
   await ask(engine, 'again', 's')
   t.equal((await stores.sessionIndex!.find(key))?.lastOrdinal, 1, 'it begins anew')
 })
@@ -171,7 +171,7 @@ t.test('a deletion that fails is finished by the next one', async (t) => {
   const broken = engineOn(t, failing)
   await t.rejects(removeSession(broken, key), { code: 'RUN_ERR_STORE' })
   t.ok(await eraser.stores.sessionIndex!.find(key), 'the session is found again')
-  t.same(await removeSession(eraser, key), { runs: 0, memories: 2 })
+  t.same(await removeSession(eraser, key), { runs: 0, memories: 2, shared: 0, forks: 0 })
   t.same(await countLeft(eraser.stores, 's'), { ...none, memories: 0 })
 })
 
@@ -189,5 +189,5 @@ t.test('a deletion waits for the turn of the session, but not for ever', async (
   closed.abort()
   await t.rejects(erased, { code: 'RUN_ERR_NOT_ENDED', statusCode: 409 })
   end()
-  t.same(await removeSession(engine, key), { runs: 1, memories: 2 })
+  t.same(await removeSession(engine, key), { runs: 1, memories: 2, shared: 0, forks: 0 })
 })

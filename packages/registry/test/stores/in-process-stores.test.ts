@@ -14,6 +14,7 @@ import {
   runStoreContract,
   keptTurnContract,
   runFenceContract,
+  sessionForkContract,
   sessionIndexContract,
   sessionStoreContract,
   sessionTreeContract,
@@ -58,6 +59,12 @@ t.test('the list of sessions', async (t) =>
 )
 t.test('the tree of turns', async (t) =>
   sessionTreeContract(t, async () => {
+    const { sessionIndex, ...stores } = createInProcessStores()
+    return { ...stores, sessionIndex: sessionIndex! }
+  })
+)
+t.test('forks', async (t) =>
+  sessionForkContract(t, async () => {
     const { sessionIndex, ...stores } = createInProcessStores()
     return { ...stores, sessionIndex: sessionIndex! }
   })

@@ -304,7 +304,9 @@ t.test('a session store may be an object of a class', async (t) => {
       return []
     }
     append() {}
-    remove() {}
+    remove() {
+      return 0
+    }
     removeTurns() {}
     keys() {
       return []

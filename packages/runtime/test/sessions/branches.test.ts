@@ -75,6 +75,7 @@ t.test('a start names the turn that it continues', async (t) => {
     [7 as never, 'RUN_ERR_BAD_INPUT', 's']
   ] as const)
     await t.rejects(start('x', { afterTurn, sessionId }), { code })
+  await t.rejects(start('x', { afterTurn: a.runId, whenBusy: 'steer' }), { code: 'RUN_ERR_WHEN_BUSY' })
   t.equal((await engine.list({ limit: 99 })).runs.length, 7, 'nothing is stored of a refused start')
 })
 

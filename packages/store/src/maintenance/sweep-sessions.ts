@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
+import { findForked, findOrigins, findReached, leaveToForks, prune } from './shared-messages.ts'
 
 // Sessions per transaction, so that other work runs between two.
 const BATCH = 100
@@ -33,14 +34,22 @@ export async function sweepSessions(
   }
 }
 
-/** Removes sessions with their messages, the list of their runs, the state of their browsers, and what they are at other services. */
-export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]): Promise<void> {
+/**
+ * Removes sessions with their messages, the list of their runs, the state of their browsers, and what they are at other services. Messages that
+ * forks reach stay for them; returns their number.
+ */
+export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]): Promise<number> {
   await db.deleteFrom('browser_state').where('session_key', 'in', keys).execute()
   await db.deleteFrom('remote_session').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_run').where('session_key', 'in', keys).execute()
+  await db.deleteFrom('session').where('session_key', 'in', keys).execute()
+  const origins = await findOrigins(db, keys)
+  let left = 0
+  for (const key of await findForked(db, keys)) left += await leaveToForks(db, key)
   await db.deleteFrom('session_branch').where('session_key', 'in', keys).execute()
   await db.deleteFrom('session_message').where('session_key', 'in', keys).execute()
-  await db.deleteFrom('session').where('session_key', 'in', keys).execute()
+  await prune(db, origins)
+  return left
 }
 
 // Those of conversations that callers, or other services, keep belong to no session here.
@@ -59,6 +68,8 @@ export async function removeTurns(
   runIds: readonly string[]
 ): Promise<void> {
   const turns = new Set<string>()
+  const reached = (await findForked(db, [sessionKey])).length > 0 ? await findReached(db, sessionKey) : []
+  const isReached = reached.filter((piece) => piece.reached > 0)
   for (let from = 0; from < runIds.length; from += MOST_RUNS) {
     const removed = await db
       .deleteFrom('session_message')
@@ -71,19 +82,29 @@ export async function removeTurns(
             .map((runId) => turn.and([turn('turn_id', '>=', `${runId}/`), turn('turn_id', '<', `${runId}0`)]))
         )
       )
+      .where(({ and, not }) => and(isReached.map((piece) => not(isIn(piece)))))
       .returning('turn_id')
       .execute()
     for (const { turn_id } of removed) turns.add(turn_id)
   }
-  if (turns.size === 0) return
-  await db
-    .updateTable('session')
-    .set((session) => ({ turns: session('turns', '-', turns.size) }))
+  if (turns.size > 0)
+    await db
+      .updateTable('session')
+      .set((session) => ({ turns: session('turns', '-', turns.size) }))
+      .where('session_key', '=', sessionKey)
+      .execute()
+  const messages = db
+    .selectFrom('session_message')
+    .select('seq')
     .where('session_key', '=', sessionKey)
-    .execute()
-  const left = db.selectFrom('session_message').select('seq').where('session_key', '=', sessionKey).limit(1)
+    .limit(1)
+  const left = messages.where(({ and, not }) => and(isReached.map((piece) => not(isIn(piece)))))
   if ((await left.executeTakeFirst()) !== undefined) return
   const empty = db.selectFrom('session').select('session_key').where('session_key', '=', sessionKey)
   if ((await empty.where('listed', '=', 0).executeTakeFirst()) !== undefined)
     await removeSessions(db, [sessionKey])
+}
+
+function isIn({ first, reached }: { first: number; reached: number }) {
+  return sql<boolean>`(seq between ${first} and ${reached})`
 }

@@ -17,6 +17,9 @@ export interface Stretch {
 
 export type BranchRow = Selectable<Tables['session_branch']>
 
+/** Over the number of any message. */
+export const NEWEST = 2_147_483_647
+
 // Rows per query.
 const PAGE = 200
 

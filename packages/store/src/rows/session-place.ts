@@ -3,6 +3,8 @@ import type { Continuation } from '@svc/registry'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 import {
+  NEWEST,
+  findBase,
   findNewest,
   findStretches,
   findTurn,
@@ -44,22 +46,48 @@ async function findAlong(
   leading: readonly Stretch[]
 ): Promise<Place> {
   const keys = new Set(leading.map(({ key }) => key))
+  const isLed = async (runId: string) => {
+    for (const key of keys)
+      for (const seq of await seqsOfRun(db, key, runId)) if (isOn(leading, { key, seq })) return true
+    return false
+  }
+  const own = await findIn(db, { key: sessionKey, from: 1, to: NEWEST }, isLed)
+  if (own !== undefined) return own
+  const base = await findBase(db, sessionKey)
+  const { stretches } = base
+    ? await findStretches(db, { key: base.parent_key, seq: base.parent_seq })
+    : { stretches: [] }
+  for (const stretch of stretches) {
+    const shared = await findIn(db, stretch, isLed)
+    if (shared !== undefined) return shared
+  }
+  return { key: sessionKey, seq: 0 }
+}
+
+// The newest message of a run that is looked for.
+async function findIn(
+  db: Kysely<Tables>,
+  { key, from, to }: Stretch,
+  isWanted: (runId: string) => Promise<boolean>
+): Promise<Place | undefined> {
   const seen = new Set<string>()
-  for (let before = Infinity; ;) {
-    let query = db.selectFrom('session_message').select(['seq', 'turn_id'])
-    query = query.where('session_key', '=', sessionKey)
-    if (before < Infinity) query = query.where('seq', '<', before)
-    const rows = await query.orderBy('seq', 'desc').limit(PAGE).execute()
+  for (let last = to; ;) {
+    const rows = await db
+      .selectFrom('session_message')
+      .select(['seq', 'turn_id'])
+      .where('session_key', '=', key)
+      .where('seq', '>=', from)
+      .where('seq', '<=', last)
+      .orderBy('seq', 'desc')
+      .limit(PAGE)
+      .execute()
     for (const { seq, turn_id } of rows) {
       const runId = runIdOfTurn(turn_id)
-      if (seen.has(runId)) continue
+      if (!seen.has(runId) && (await isWanted(runId))) return { key, seq }
       seen.add(runId)
-      for (const key of keys)
-        for (const at of await seqsOfRun(db, key, runId))
-          if (isOn(leading, { key, seq: at })) return { key: sessionKey, seq }
     }
-    if (rows.length < PAGE) return { key: sessionKey, seq: 0 }
-    before = rows.at(-1)!.seq
+    if (rows.length < PAGE) return undefined
+    last = rows.at(-1)!.seq - 1
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TurnBranches } from '@svc/registry'
 import { runIdOfTurn } from '@svc/registry/store-kit'
 import type { Kysely } from 'kysely'
-import { findBase, findStretches, isOn, type Place } from '../rows/session-branches.ts'
+import { findBase, findStretches, isOn, type Place, type Stretch } from '../rows/session-branches.ts'
 import type { Tables } from '../tables.ts'
 import type { PlacedMessage } from './session-messages.ts'
 
@@ -43,22 +43,35 @@ export async function readBranches(
   return branches
 }
 
-// The turn that was saved directly after a message, if it follows that and is of the session.
-async function findNext(db: Kysely<Tables>, sessionKey: string, { key, seq }: Place) {
-  const next = seq + 1
-  const branch = db.selectFrom('session_branch').select('first_seq').where('session_key', '=', key)
-  if ((await branch.where('first_seq', '=', next).executeTakeFirst()) !== undefined) return undefined
-  if (key !== sessionKey && !(await isShared(db, sessionKey, { key, seq: next }))) return undefined
-  const row = db.selectFrom('session_message').select('turn_id').where('session_key', '=', key)
-  const found = await row.where('seq', '=', next).executeTakeFirst()
-  return found && runIdOfTurn(found.turn_id)
+// The turn that follows a message, or begins the session, without a branch of the session itself.
+async function findNext(db: Kysely<Tables>, sessionKey: string, place: Place): Promise<string | undefined> {
+  for (const { key, from, to } of await findFollowing(db, sessionKey, place)) {
+    const rows = db.selectFrom('session_message').select('turn_id').where('session_key', '=', key)
+    const following = rows.where('seq', '>=', from).where('seq', '<=', to)
+    const found = await following.orderBy('seq').limit(1).executeTakeFirst()
+    if (found !== undefined) return runIdOfTurn(found.turn_id)
+  }
+  return undefined
 }
 
-async function isShared(db: Kysely<Tables>, sessionKey: string, place: Place): Promise<boolean> {
-  const base = await findBase(db, sessionKey)
-  if (base === undefined) return false
+// Where the message after another one is, in their order: a fork may have none in its first stretch.
+async function findFollowing(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  { key, seq }: Place
+): Promise<Stretch[]> {
+  const base = key === sessionKey && seq > 0 ? undefined : await findBase(db, sessionKey)
+  if (base === undefined) {
+    const branch = db.selectFrom('session_branch').select('first_seq').where('session_key', '=', key)
+    const isOther = await branch.where('first_seq', '=', seq + 1).executeTakeFirst()
+    return isOther === undefined ? [{ key, from: seq + 1, to: seq + 1 }] : []
+  }
+  // What the session shares with the one that it is a fork of.
   const { stretches } = await findStretches(db, { key: base.parent_key, seq: base.parent_seq })
-  return isOn(stretches, place)
+  const at = seq === 0 ? stretches.length : stretches.findIndex((each) => isOn([each], { key, seq }))
+  const own = stretches[at]
+  const later = stretches.slice(0, Math.max(at, 0)).toReversed()
+  return own === undefined ? later : [{ ...own, from: seq + 1 }, ...later]
 }
 
 // The turn that begins a branch. The first branch of a fork may have none.

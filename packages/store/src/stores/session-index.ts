@@ -1,9 +1,10 @@
 import type { MessagePage, SessionIndex } from '@svc/registry'
 import { formatMessageCursor, parseMessageCursor, sessionKeyText } from '@svc/registry/store-kit'
 import type { Kysely } from 'kysely'
-import type { Commit } from '../commit.ts'
+import { refuse, type Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
 import { findLeaf, requireTurn } from '../rows/session-branches.ts'
+import { findForks, forkSession } from '../rows/session-forks.ts'
 import { findSession, listSessions } from '../rows/session-rows.ts'
 import type { Tables } from '../tables.ts'
 import type { SessionEntry } from '../runs/session-entry.ts'
@@ -34,6 +35,12 @@ export function createSessionIndex(
         await row.where('listed', '=', 1).execute()
         return findSession(trx, sessionKey)
       }),
+    fork: (key, sessionId, atTurn) =>
+      commit.write(async (trx) => {
+        const isForked = await forkSession(trx, key, sessionId, atTurn).catch(refuse)
+        return isForked ? findSession(trx, sessionKeyText({ ...key, sessionId })) : undefined
+      }),
+    forks: (key) => findForks(db, sessionKeyText(key)),
     async messages(key, { limit, before: cursor, branch }): Promise<MessagePage> {
       const sessionKey = sessionKeyText(key)
       const before = cursor === undefined ? undefined : parseMessageCursor(cursor)

@@ -3,6 +3,7 @@ import { createPause } from '@svc/registry/kit'
 import { sql, type ExpressionBuilder, type Kysely } from 'kysely'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import {
+  NEWEST,
   findBase,
   findStretches,
   selectBranches,
@@ -13,8 +14,6 @@ import type { Tables } from '../tables.ts'
 
 // Larger messages, in bytes, are read one by one.
 const MAX_PAGED = 65_536
-// Over the number of any message.
-const NEWEST = 2_147_483_647
 
 /** A message, and whose row has it: of another session if that is shared with a fork. */
 export interface PlacedMessage extends StoredMessage {
@@ -88,7 +87,10 @@ async function readRows(
   if (found.length > 0 || before === undefined) return rows
   // A message that the session shares with the one it is a fork of.
   const base = await findBase(db, sessionKey)
-  return base === undefined ? rows : readRows(db, base.parent_key, limit, { before })
+  if (base === undefined) return rows
+  const { stretches } = await findStretches(db, { key: base.parent_key, seq: base.parent_seq })
+  const shared = stretches.find(({ from }) => from < before)
+  return shared ? readBefore(db, { key: shared.key, seq: Math.min(shared.to, before - 1) }, limit) : rows
 }
 
 async function readBefore(db: Kysely<Tables>, end: Place, limit: number): Promise<MessageRow[]> {

@@ -1,7 +1,7 @@
-import { RUN_ERR_NO_TURN, type SessionKey, type SessionMessage, type SessionStore } from '@svc/registry'
+import type { SessionKey, SessionMessage, SessionStore } from '@svc/registry'
 import { isOwnTurn, sessionKeyText, titleOf, type SessionLocks } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
-import { Refused, type Commit } from '../commit.ts'
+import { refuse, type Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
 import { removeSessions, removeTurns } from '../maintenance/sweep-sessions.ts'
 import { findSessionKeys } from '../rows/of-session.ts'
@@ -57,8 +57,9 @@ export function createSessionStore(
     hasTurn: (key, runId) => hasTurn(db, sessionKeyText(key), runId),
     async remove(key) {
       const sessionKey = sessionKeyText(key)
-      await commit.write((trx) => removeSessions(trx, [sessionKey]))
+      const left = await commit.write((trx) => removeSessions(trx, [sessionKey]))
       entry.removed(sessionKey)
+      return left
     },
     removeTurns: (key, runIds) => commit.write((trx) => removeTurns(trx, sessionKeyText(key), runIds)),
     keys: (query) => findSessionKeys(db, 'session', query),
@@ -66,10 +67,6 @@ export function createSessionStore(
     lock: (key, signal, holder, onPlace) => locks.lock(sessionKeyText(key), signal, holder, onPlace),
     place: (key, runId, ifFree) => locks.place(sessionKeyText(key), runId, ifFree)
   }
-}
-
-function refuse(err: unknown): never {
-  throw err instanceof RUN_ERR_NO_TURN ? new Refused(err) : err
 }
 
 async function beginBranch(

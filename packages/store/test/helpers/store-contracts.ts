@@ -12,6 +12,7 @@ import {
   runStoreContract,
   keptTurnContract,
   runFenceContract,
+  sessionForkContract,
   sessionIndexContract,
   sessionStoreContract,
   sessionTreeContract,
@@ -42,6 +43,7 @@ export function storeContracts(t: Test, open: OpenStore): void {
   )
   t.test('the list of sessions', async (t) => sessionIndexContract(t, () => open()))
   t.test('the tree of turns', async (t) => sessionTreeContract(t, () => open()))
+  t.test('forks', async (t) => sessionForkContract(t, () => open()))
   t.test('turns of suspended runs', async (t) => keptTurnContract(t, () => open()))
   t.test('what runs write', async (t) => runFenceContract(t, () => open({ stateKey: 'ab'.repeat(32) })))
   t.test('what belongs to a session or a person', async (t) =>

@@ -109,6 +109,17 @@ export interface SessionIndex {
    * @throws REG_ERR_BAD_CURSOR, RUN_ERR_NO_TURN if no turn of the session is of `branch`
    */
   messages(key: SessionKey, query: MessageQuery): Awaitable<MessagePage>
+  /**
+   * Begins a session whose history is that of another one up to a turn; so do the sessions of a team's members. The messages are shared, not
+   * copied. It has the title and the metadata of the other one, and no runs.
+   * @param sessionId of the new session
+   * @param atTurn the run whose turn is the last one; default the newest turn
+   * @returns undefined if there is no session to fork
+   * @throws RUN_ERR_NO_TURN, RUN_ERR_SESSION_EXISTS
+   */
+  fork(key: SessionKey, sessionId: string, atTurn?: string): Awaitable<StoredSession | undefined>
+  /** The forks of a session that exist, and theirs. */
+  forks(key: SessionKey): Awaitable<SessionKey[]>
   /** The runs that entered after this ordinal, at most `limit`, in order. They may have been removed. */
   runs(key: SessionKey, after: number, limit: number): Awaitable<SessionRun[]>
   /** Calls the listener after runs entered, or the session was removed, on any node, until the returned function is called. It may be called without need. */

@@ -155,11 +155,14 @@ export interface SessionStore extends OwnedSessions {
   ): Awaitable<void>
   /** True if a run has a turn in the session. Absent: a start cannot name the turn that it continues. */
   hasTurn?(key: SessionKey, runId: string): Awaitable<boolean>
-  /** Removes a conversation. */
-  remove(key: SessionKey): Awaitable<void>
+  /**
+   * Removes a conversation. Messages that a fork still reaches stay for it, and go with the last one; returns the number of those that this
+   * session had saved itself.
+   */
+  remove(key: SessionKey): Awaitable<number>
   /**
    * Removes the turns that members and steps of these runs saved: those whose `turnId` is the id of the run, a slash and a path. A session
-   * without messages goes with them unless it is in the list of its owner.
+   * without messages of its own goes with them unless it is in the list of its owner. What a fork still reaches stays for it.
    */
   removeTurns(key: SessionKey, runIds: readonly string[]): Awaitable<void>
   /** Removes the sessions that exceed the store's retention; returns their number. */

@@ -4,7 +4,7 @@ import { ANONYMOUS } from '../../contract/principal.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { AfterTurnSchema } from '../../contract/run-body.ts'
 import type { Runnable } from '../../contract/runnable.ts'
-import { RUN_ERR_NO_TURN, RUN_ERR_STORE } from '../../errors.ts'
+import { RUN_ERR_NO_TURN, RUN_ERR_STORE, RUN_ERR_WHEN_BUSY } from '../../errors.ts'
 import { sessionOwnerOf } from '../place-run.ts'
 import { badInput } from '../require-input.ts'
 import { isRefusedStart } from '../run-error.ts'
@@ -14,7 +14,7 @@ const check = TypeCompiler.Compile(AfterTurnSchema)
 
 /**
  * Checks the turn that a caller named: its session has it, or the run was started before.
- * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_TURN, RUN_ERR_STORE
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_WHEN_BUSY, RUN_ERR_NO_TURN, RUN_ERR_STORE
  */
 export async function requireAfterTurn(
   { stores, exposures }: { stores: Stores; exposures: Pick<Exposures, 'registryOf'> },
@@ -22,6 +22,8 @@ export async function requireAfterTurn(
   options: StartOptions
 ): Promise<void> {
   const { afterTurn, sessionId, startKey, principal = ANONYMOUS } = options
+  if ((options.whenBusy ?? runnable.whenBusy) === 'steer')
+    throw new RUN_ERR_WHEN_BUSY('"steer" joins the run under way, and continues after no other turn')
   if (!check.Check(afterTurn)) throw refuse('must be the id of a run, or null')
   if (sessionId === undefined) throw refuse('must be left out without sessionId')
   const { kind, name, takesTurns } = runnable

@@ -32,16 +32,20 @@ export class SessionEntry implements SessionKey {
   newer: SessionEntry | undefined = undefined
   /** The ordinal of the last run that entered; 0 if none has. */
   lastOrdinal = 0
-  readonly tree = new TurnTree()
+  readonly tree: TurnTree
+  /** The session that it is a fork of, while that exists. */
+  origin: SessionEntry | undefined = undefined
+  readonly forks = new Set<SessionEntry>()
   #runs: string[] = []
 
-  constructor({ registry, owner, kind, name, sessionId }: SessionKey, text: string) {
+  constructor({ registry, owner, kind, name, sessionId }: SessionKey, text: string, tree = new TurnTree()) {
     this.registry = registry
     this.owner = owner
     this.kind = kind
     this.name = name
     this.sessionId = sessionId
     this.text = text
+    this.tree = tree
   }
 
   get lastRun(): string | undefined {
@@ -71,10 +75,10 @@ export class SessionEntry implements SessionKey {
     return true
   }
 
-  /** Removes the turns of members and steps of these runs; true if no messages are left. */
+  /** Removes the turns of members and steps of these runs; true if no messages of its own are left. */
   removeTurns(runIds: ReadonlySet<string>): boolean {
     this.turns -= this.tree.remove(({ turnId }) => !isOwnTurn(turnId) && runIds.has(runIdOfTurn(turnId)))
     if (this.title === undefined) this.first = this.tree.oldest?.messages
-    return this.tree.newest === undefined
+    return !this.tree.hasOwn
   }
 }

@@ -7,7 +7,7 @@ import type {
   SessionQuery,
   StoredSession
 } from '../../contract/ports/session-index.ts'
-import { RUN_ERR_FENCED } from '../../errors.ts'
+import { RUN_ERR_FENCED, RUN_ERR_SESSION_EXISTS } from '../../errors.ts'
 import { sessionKeyText, type SessionKey } from '../../contract/ports/session-store.ts'
 import {
   formatMessageCursor,
@@ -19,6 +19,7 @@ import {
 import { titleOf } from '../session-title.ts'
 import type { RunTable } from './run-table.ts'
 import type { SessionEntry } from './session-entry.ts'
+import { turnBefore } from './session-store.ts'
 import type { SessionTable } from './session-table.ts'
 import { requireTurn, type TurnTree } from './turn-tree.ts'
 
@@ -54,12 +55,57 @@ export function createInProcessSessionIndex(
       return show(session)
     },
     messages: (key, query) => readPage(sessions.get(sessionKeyText(key))?.tree, query),
+    fork(key, sessionId, atTurn) {
+      const session = findListed(key)
+      if (session === undefined) return undefined
+      if (sessions.get(sessionKeyText({ ...key, sessionId })) !== undefined)
+        throw new RUN_ERR_SESSION_EXISTS(sessionId)
+      return show(forkSession(sessions, session, sessionId, atTurn))
+    },
+    forks(key) {
+      const found: SessionEntry[] = [...(sessions.get(sessionKeyText(key))?.forks ?? [])]
+      for (const session of found) found.push(...session.forks)
+      return found.map(({ registry, owner, kind, name, sessionId }) => ({
+        registry,
+        owner,
+        kind,
+        name,
+        sessionId
+      }))
+    },
     runs(key, after, limit) {
       const { first = 0, runIds = [] } = sessions.get(sessionKeyText(key))?.runsAfter(after, limit) ?? {}
       return runIds.map((runId, at) => ({ ordinal: first + at, runId }))
     },
     follow: (key, listener) => sessions.followers.follow(sessionKeyText(key), listener)
   }
+}
+
+function forkSession(
+  sessions: SessionTable,
+  session: SessionEntry,
+  sessionId: string,
+  atTurn: string | undefined
+): SessionEntry {
+  const { registry, owner, kind, name } = session
+  const last = atTurn === undefined ? session.tree.newest : requireTurn(session.tree, atTurn)
+  const members =
+    kind === 'team' ? sessions.keys({ owner, sessionId: session.sessionId, limit: Infinity }) : []
+  for (const member of members) {
+    const target = { ...member, sessionId }
+    const isMember = member.sessionId === session.sessionId && member.registry === registry
+    if (!isMember || sessionKeyText(member) === session.text) continue
+    if (sessions.get(sessionKeyText(target)) !== undefined) continue
+    const from = sessions.get(sessionKeyText(member))!
+    const turn = turnBefore(sessions, from, { runId: '', after: atTurn, along: session })
+    if (turn !== undefined) sessions.fork(from, target, turn)
+  }
+  const fork = sessions.fork(session, { registry, owner, kind, name, sessionId }, last)
+  if (session.title === undefined && session.first !== undefined) session.title = titleOf(session.first)
+  fork.title = session.title ?? null
+  fork.metadata = session.metadata
+  sessions.changed(fork, true)
+  return fork
 }
 
 function readPage(tree: TurnTree | undefined, { limit, before, branch }: MessageQuery): MessagePage {

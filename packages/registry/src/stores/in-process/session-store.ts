@@ -39,7 +39,7 @@ export function createInProcessSessionStore(
 }
 
 /** The turn that the next one of a run follows. @throws RUN_ERR_NO_TURN */
-function turnBefore(
+export function turnBefore(
   sessions: SessionTable,
   session: SessionEntry | undefined,
   from: Continuation | undefined

@@ -7,6 +7,7 @@ import {
 import { SessionFollowers } from '../session-followers.ts'
 import { RecentMap } from './recent-map.ts'
 import { SessionEntry } from './session-entry.ts'
+import type { KeptTurn } from './turn-tree.ts'
 
 // Keeps at least this many recently used sessions, and at most twice as many.
 const MAX_SESSIONS = 10_000
@@ -14,7 +15,7 @@ const MAX_SESSIONS = 10_000
 /** The sessions that the in-process `SessionStore` and `SessionIndex` share. */
 export class SessionTable {
   readonly followers = new SessionFollowers()
-  readonly #sessions = new RecentMap<SessionEntry>(MAX_SESSIONS, (session) => this.#unlist(session))
+  readonly #sessions = new RecentMap<SessionEntry>(MAX_SESSIONS, (session) => void this.#leave(session))
   // The last changed listed session of each owner, from which the others follow.
   readonly #newest = new Map<string, SessionEntry>()
   #changes = 0
@@ -62,12 +63,36 @@ export class SessionTable {
     return found.map(keyOf)
   }
 
-  remove(text: string): void {
+  /** Begins a session that shares the messages of another one up to a turn. */
+  fork(origin: SessionEntry, key: SessionKey, last: KeptTurn | undefined): SessionEntry {
+    const text = sessionKeyText(key)
+    const fork = new SessionEntry(key, text, origin.tree.fork(last))
+    fork.turns = fork.tree.length
+    fork.origin = origin
+    origin.forks.add(fork)
+    this.#sessions.set(text, fork)
+    return fork
+  }
+
+  /** Removes a session; returns the number of its own messages that forks still have. */
+  remove(text: string): number {
     const session = this.#sessions.get(text)
-    if (session === undefined) return
+    if (session === undefined) return 0
     this.#sessions.delete(text)
-    this.#unlist(session)
+    const left = this.#leave(session)
     this.followers.notify(text)
+    return left
+  }
+
+  #leave(session: SessionEntry): number {
+    this.#unlist(session)
+    const { origin, forks } = session
+    origin?.forks.delete(session)
+    for (const fork of forks) {
+      fork.origin = origin
+      origin?.forks.add(fork)
+    }
+    return session.tree.release()
   }
 
   #unlist(session: SessionEntry): void {

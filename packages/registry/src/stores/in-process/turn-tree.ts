@@ -14,6 +14,8 @@ export interface KeptTurn {
   readonly messages: readonly SessionMessage[]
   /** The turn that it follows, while that is kept. */
   previous: KeptTurn | undefined
+  /** How many sessions have its messages, if a fork does. */
+  shared?: { holders: number }
 }
 
 /** The turns of a session in process memory, in the order in which they were saved; each follows an earlier one. */
@@ -22,11 +24,22 @@ export class TurnTree {
   #lastSeq = 0
   #kept = 0
   #hasForgotten = false
+  // The last message that another session has too.
+  #base = 0
   /** True if some turn does not follow the one saved before it. */
   isBranched = false
 
   get newest(): KeptTurn | undefined {
     return this.#turns.at(-1)
+  }
+
+  /** True if turns were saved in this session itself. */
+  get hasOwn(): boolean {
+    return (this.newest?.first ?? 0) > this.#base
+  }
+
+  get length(): number {
+    return this.#turns.length
   }
 
   get oldest(): KeptTurn | undefined {
@@ -50,10 +63,36 @@ export class TurnTree {
     const removed = new Set(this.#turns.filter(isRemoved))
     if (removed.size === 0) return 0
     this.#turns = this.#turns.filter((turn) => !removed.has(turn))
+    for (const turn of removed) leave(turn)
     for (const turn of this.#turns)
       while (turn.previous !== undefined && removed.has(turn.previous)) turn.previous = turn.previous.previous
     this.#kept = this.#turns.reduce((sum, { messages }) => sum + messages.length, 0)
     return removed.size
+  }
+
+  /** A tree of its own that shares the messages of a turn and of those before it. */
+  fork(last: KeptTurn | undefined): TurnTree {
+    const fork = new TurnTree()
+    const branch: KeptTurn[] = []
+    for (let turn = last; turn !== undefined; turn = turn.previous) branch.push(turn)
+    for (const turn of branch.toReversed()) {
+      turn.shared ??= { holders: 1 }
+      turn.shared.holders++
+      fork.#turns.push({ ...turn, previous: fork.newest })
+      fork.#kept += turn.messages.length
+    }
+    if (last === undefined) return fork
+    fork.#base = last.first + last.messages.length - 1
+    // As in SQL, where the number after them stands for the place of the fork.
+    fork.#lastSeq = fork.#base + 1
+    return fork
+  }
+
+  /** The session is removed: the number of its own messages that forks still have. */
+  release(): number {
+    let left = 0
+    for (const turn of this.#turns) if (leave(turn) && turn.first > this.#base) left += turn.messages.length
+    return left
   }
 
   /** The last turn of a run. */
@@ -125,12 +164,21 @@ export class TurnTree {
   #forget(): void {
     this.#hasForgotten = true
     let from = 0
-    while (this.#kept > MAX_MESSAGES) this.#kept -= this.#turns[from++]!.messages.length
+    while (this.#kept > MAX_MESSAGES) {
+      const turn = this.#turns[from++]!
+      this.#kept -= turn.messages.length
+      leave(turn)
+    }
     this.#turns = this.#turns.slice(from)
     const oldest = this.#turns[0]?.first ?? 0
     for (const turn of this.#turns)
       if (turn.previous !== undefined && turn.previous.first < oldest) turn.previous = undefined
   }
+}
+
+// A session has the turn no more; true if another one has it.
+function leave({ shared }: KeptTurn): boolean {
+  return shared !== undefined && --shared.holders > 0
 }
 
 /** The runs of a turn and of those before it. */
