@@ -199,3 +199,22 @@ t.test('a run that dies anywhere reads each message once, at the same step', asy
     t.ok(joined.size > 0)
   }
 })
+
+t.test('a message to a run whose node has died joins it on the node that takes it over', async (t) => {
+  const { agent, model } = makeAgent()
+  const cluster = createTestCluster()
+  const [one, two] = [cluster.join(), cluster.join()]
+  const [first, second] = [engineOf(t, agent, one.stores), engineOf(t, agent, two.stores)]
+  const run = await first.start(agent, 'work', { sessionId: 's' })
+  await until(run, 'tool.call')
+  one.loseContact()
+  one.declareDead()
+  const sent = ['one', 'one', 'two'].map((message) =>
+    second.steer(run.runId, message, { startKey: { key: message, hash: 'h' } })
+  )
+  await second.recover()
+  t.same(await Promise.all(sent), [true, true, true])
+  for await (const _ of second.parts(run.runId));
+  t.match(await second.get(run.runId), { status: 'completed', epoch: 2 })
+  t.same(asked(model.calls.at(-1)!).toSorted(), ['one', 'two', 'work'])
+})
