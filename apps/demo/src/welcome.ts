@@ -59,7 +59,11 @@ Ask something about this service:
 
   ${post(`${base}/agents/assistant/run`, question)}${as}
 
-Ask in the same session, and see the answer as it is written:
+Follow that conversation in a second terminal:
+
+  curl -sN ${base}/sessions/agent/assistant/first-steps/stream${as}
+
+Ask in the same session; both terminals see the answer as it is written:
 
   ${post(`${base}/agents/assistant/stream`, next, '-N')}${as}
 

@@ -20,11 +20,23 @@ async function paste(command: string, exports = ''): Promise<string> {
   return (await bash(`${exports}\n${command}`)).stdout
 }
 
+/** A demo that has said what to try. */
+interface Demo {
+  demo: ChildProcess
+  said: string
+  /** The commands that end by themselves. */
+  curls: string[]
+  /** What a second terminal is for: it follows a conversation. */
+  follow: string
+  exports: string
+  base: string
+}
+
 /** A demo in a process of its own, once it has said what to try. */
 async function startDemo(
   t: { teardown(what: () => unknown): unknown },
   env: Record<string, string>
-): Promise<{ demo: ChildProcess; said: string; curls: string[]; exports: string; base: string }> {
+): Promise<Demo> {
   const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: root,
     env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
@@ -37,10 +49,19 @@ async function startDemo(
     if (said.includes('Ctrl+C')) break
   }
   const linesWith = (program: string) => said.split('\n').filter((line) => line.startsWith(`  ${program} `))
-  const curls = linesWith('curl').map((line) => line.trim())
+  const all = linesWith('curl').map((line) => line.trim())
+  const isEndless = (curl: string) => /\/sessions\/\S+\/stream/.test(curl)
+  const curls = all.filter((curl) => !isEndless(curl))
   for (const line of linesWith('espeak-ng')) await bash(line)
   const exports = linesWith('export').join('\n')
-  return { demo, said, curls, exports, base: /base {4}(\S+)/.exec(said)![1]! }
+  return {
+    demo,
+    said,
+    curls,
+    follow: all.find(isEndless) ?? '',
+    exports,
+    base: /base {4}(\S+)/.exec(said)![1]!
+  }
 }
 
 t.test('what it prints works when pasted, and it remembers over kill -9', async (t) => {
@@ -55,11 +76,20 @@ t.test('what it prints works when pasted, and it remembers over kill -9', async 
   await killed
 
   const second = await startDemo(t, env)
+  const other = spawn('bash', ['-c', `exec ${second.follow}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => other.kill())
   const { stdout } = await bash(second.curls[1] ?? stream)
-  const parts = stdout
-    .split('\n')
-    .filter((line) => line.startsWith('data: '))
-    .map((line) => JSON.parse(line.slice(6)) as { type: string; text?: string })
+  const parts = partsOf(stdout)
+  let followed = ''
+  for await (const chunk of other.stdout) {
+    followed += String(chunk)
+    if (followed.includes('"type":"finish"')) break
+  }
+  t.strictSame(
+    partsOf(followed).map(({ runId: _, ...part }) => part),
+    parts.map(({ runId: _, ...part }) => part),
+    'both terminals see the same'
+  )
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   t.match(text, /How do I resume a stream\?/, 'the question of before the kill')
   t.match(text, /84/)
@@ -71,6 +101,17 @@ t.test('what it prints works when pasted, and it remembers over kill -9', async 
   second.demo.kill('SIGTERM')
   t.same(await exited, [0, null])
 })
+
+interface Said {
+  type: string
+  runId?: string
+  text?: string
+}
+
+function partsOf(stream: string): Said[] {
+  const lines = stream.split('\n').filter((line) => line.startsWith('data: '))
+  return lines.map((line) => JSON.parse(line.slice(6)) as Said)
+}
 
 t.test('a second demo on the same data is one clear line, and the first does not notice', async (t) => {
   const env = { DATA_DIR: t.testdir() }
