@@ -42,7 +42,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/runs.md#1': /^One shirt in L\.\n$/,
   'docs/runs.md#2': /^sales 200\nsupport 404\n$/,
   'docs/sandbox.md#3': /^true\n$/,
-  'docs/deletion.md#1': /^\{ runs: 1, memories: 0 \} undefined\n$/,
+  'docs/deletion.md#1': /^\{ runs: 1, memories: 0, shared: 0, forks: 0 \} undefined\n$/,
   'docs/sessions.md#1': /^reject\n$/,
   'docs/schedules.md#1': /^0 9 \* \* MON-FRI true true\n$/,
   'docs/webhooks.md#1': /^run\.completed echo\n$/,
