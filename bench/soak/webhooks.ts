@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { isTerminalStatus, type RunStatus } from '@svc/registry'
 import { startPostgres } from '@tools/postgres'
 import type { Finding } from './finding.ts'
 import { Random } from './random.ts'
@@ -22,6 +23,11 @@ const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 // Milliseconds from the report of an end to the kill, at most: the message may be on its way.
 const KILLED_WITHIN = 15
 const LOOK = 100
+// A run that is killed before it can be resumed fails.
+const EVENTS_OF: Partial<Record<RunStatus, readonly string[]>> = {
+  completed: ['run.input-required', 'run.completed'],
+  failed: ['run.failed']
+}
 // Milliseconds without an end of it.
 const STALLED = 90_000
 
@@ -36,8 +42,8 @@ export async function webhooksUnderFire(load: WebhookLoad): Promise<WebhookOutco
     for (const { runId, status, hasOne } of report.runs) {
       const paths = hasOne ? ['/all', '/one'] : ['/all']
       for (const path of paths)
-        for (const event of ['run.input-required', 'run.completed'])
-          if (status !== 'completed' || !receiver.has(path, runId, event)) lost++
+        for (const event of EVENTS_OF[status] ?? []) if (!receiver.has(path, runId, event)) lost++
+      if (EVENTS_OF[status] === undefined) lost++
     }
     const { unverified, early, counts } = receiver
     return { lost, unverified, early, ...counts, killed: service.killed }
@@ -142,7 +148,7 @@ class ReportedService {
       const report = await this.#ask(this.#any(), { look: true }, 'runs')
       const isOver =
         report.left.every((state) => state === 'dead') &&
-        report.runs.every(({ status }) => status === 'completed')
+        report.runs.every(({ status }) => isTerminalStatus(status))
       if (isOver || performance.now() - from > STALLED) return report
     }
   }

@@ -27,10 +27,20 @@ const called = { role: 'assistant', text: '', toolCalls: [{ toolCallId: 'c1', to
 const result = { role: 'tool', toolCallId: 'c1', toolName: 'x', result: 1 }
 const user = { role: 'user', content: 'Hello' }
 
+const hook = { url: 'https://1.1.1.1/' }
+
 const SCHEMA = 'schema'
 const JSON_FAULT = 'json'
 // What is wrong, the body without or with an input, and the code; the first two are each surface's own.
 const BAD: readonly (readonly [title: string, body: object | string, code: string])[] = [
+  ['a webhook without a URL', { input: 'x', webhook: {} }, SCHEMA],
+  ['a webhook with a bad secret', { input: 'x', webhook: { ...hook, secrets: ['x'] } }, SCHEMA],
+  [
+    'a webhook to a private host',
+    { input: 'x', webhook: { url: 'http://10.0.0.1/' } },
+    'RUN_ERR_WEBHOOK_URL'
+  ],
+  ['a webhook that no secret signs', { input: 'x', webhook: hook }, 'RUN_ERR_WEBHOOK_NO_SECRET'],
   ['metadata that is a text', { input: 'x', metadata: 'a' }, SCHEMA],
   ['metadata that is a list', { input: 'x', metadata: ['a'] }, SCHEMA],
   ['metadata that is null', { input: 'x', metadata: null }, SCHEMA],

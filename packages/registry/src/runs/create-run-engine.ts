@@ -113,8 +113,8 @@ class Engine implements RunEngine {
         const found = await beforeTurn(this.#host, run, input, whenBusy)
         if (found !== undefined) return this.#replayInstead(run, found.run, found.joined)
       }
-      const create = () => this.stores.runs.create(run.record, maxPerOwner)
-      const created = webhook ? await webhooks.createWith(run.record, webhook, create) : create()
+      const withdraw = webhook && (await webhooks.add(run.record, webhook))
+      const created = this.stores.runs.create(run.record, maxPerOwner)
       if (isPromise(created)) run.created = created
       // With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
       const isPlain = recorded?.contents.length === 0
@@ -123,7 +123,10 @@ class Engine implements RunEngine {
       // Only these starts may be refused by the store, or have an earlier run.
       const mayDiffer = options.startKey !== undefined || maxPerOwner !== undefined
       const earlier = mayDiffer ? await created : undefined
-      if (earlier !== undefined) return this.#replayInstead(run, earlier)
+      if (earlier !== undefined) {
+        await withdraw?.()
+        return this.#replayInstead(run, earlier)
+      }
       const keeping = keepRecorded(run, input, recorded, this.record.files, created)
       const kept = isPromise(keeping) ? await keeping : keeping
       if (run.ended) return run

@@ -1,4 +1,3 @@
-import type { Awaitable } from '../contract/ports/awaitable.ts'
 import { ANONYMOUS, type Principal } from '../contract/principal.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type {
@@ -169,22 +168,19 @@ export class Webhooks {
   }
 
   /**
-   * Adds the webhook of a run before the store has the run, which `create` gives it; the engine calls it.
+   * Adds the webhook of a run before the store has the run; the engine calls it. Returns what removes it again.
    * @throws RUN_ERR_TOO_MANY_WEBHOOKS if the store is full, and the errors of `create`
    */
-  async createWith<Earlier>(
+  async add(
     { runId, owner, registry, createdAt }: StoredRun,
-    prepared: PreparedWebhook,
-    create: () => Awaitable<Earlier | undefined>
-  ): Promise<Earlier | undefined> {
+    prepared: PreparedWebhook
+  ): Promise<() => Promise<void>> {
     const store = this.#require()
     const webhookId = randomId()
     const times = { createdAt, updatedAt: createdAt }
     await store.create({ webhookId, owner, runId, registries: [registry], ...prepared, ...times }, 0)
     this.begin()
-    const earlier = await create()
-    if (earlier !== undefined) await store.remove(webhookId)
-    return earlier
+    return async () => void (await store.remove(webhookId))
   }
 
   /** Sends what is due from now on; the engine calls it at its start. */

@@ -80,7 +80,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     ...times
   })
   const connectLane = connect({ query_timeout: times.ttl, pipeline: true })
-  const reports = new Reports()
+  const reports = new Reports(true)
   const lane = new Lane({
     reports,
     // A connection that does not answer is replaced before others take the runs.

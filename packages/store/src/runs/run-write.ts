@@ -60,7 +60,13 @@ export interface Report {
 
 /** Calls listeners when runs of this process have added messages of webhooks. */
 export class Reports {
+  /** False as long as there are no webhooks in the database, which only this process writes. */
+  mayReport: boolean
   readonly #listeners = new Set<() => void>()
+
+  constructor(mayReport: boolean) {
+    this.mayReport = mayReport
+  }
 
   on(listener: () => void): () => void {
     this.#listeners.add(listener)

@@ -24,7 +24,7 @@ export interface OpenedRuns extends Pick<
 
 /** The logs, records and checkpoints of runs, as runs write them. */
 export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseSync): OpenedRuns {
-  const reports = new Reports()
+  const reports = new Reports(database.prepare('select 1 from webhook limit 1').get() !== undefined)
   const writer = new SqliteRunWriter(commit, database, reports)
   const logs = new LocalLogs()
   const log = createStreamLog({

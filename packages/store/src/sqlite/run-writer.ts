@@ -101,7 +101,7 @@ export class SqliteRunWriter implements RunWriter {
       parts.map(({ seq, json }) => ({ run_id: runId, seq, json }))
     )
     if (change?.input !== undefined) this.#insert('run_input', [change.input])
-    if (change?.report !== undefined) this.#report(runId, change.at, change.report)
+    if (change?.report !== undefined && this.#reports.mayReport) this.#report(runId, change.at, change.report)
     const values = change?.values ?? []
     this.#insert(
       'run_value',

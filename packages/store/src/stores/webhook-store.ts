@@ -30,6 +30,8 @@ export function createWebhookStore({ db, commit, reports, skipDamaged, sweep }: 
   return {
     ...createOutbox(db, commit, skipDamaged),
     async create(webhook, maxPerOwner) {
+      // Before: a run may end as soon as it is stored.
+      reports.mayReport = true
       await commit.write(async (trx) => {
         if (webhook.runId === null) await requirePlace(trx, webhook.owner, maxPerOwner)
         await trx.insertInto('webhook').values(toRow(webhook)).execute()

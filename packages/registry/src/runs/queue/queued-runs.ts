@@ -2,7 +2,6 @@ import { enterSession } from '../place-run.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ANONYMOUS } from '../../contract/principal.ts'
 import type { RunInput } from '../../contract/content-part.ts'
-import type { Awaitable } from '../../contract/ports/awaitable.ts'
 import type { NextRun, QueuedStart, RunQueue } from '../../contract/ports/run-queue.ts'
 import type { RunSummary, StoredRun } from '../../contract/ports/run-store.ts'
 import type { Runnable } from '../../contract/runnable.ts'
@@ -34,7 +33,7 @@ const TAKEN_AGAIN_AFTER = 1_000
 /** The parts of the engine that queued runs need. */
 export interface QueueHost extends ResumeHost {
   readonly interrupted: InterruptedRuns
-  readonly webhooks: Pick<Webhooks, 'prepare' | 'createWith'>
+  readonly webhooks: Pick<Webhooks, 'prepare' | 'add'>
 }
 
 /** Queues runs, and begins those whose turn it is. */
@@ -74,21 +73,22 @@ export class QueuedRuns {
     const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
     const begun = newRun(runnable, options, exposures)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    const reporting = (create: () => Awaitable<RunSummary | undefined>) =>
-      webhook === undefined ? create() : webhooks.createWith(run, webhook, create)
+    const withdraw = webhook && (await webhooks.add(run, webhook))
     let kept: KeptInput = { input, files: [] }
-    const hasRecord = recorded.contents.length > 0
-    if (hasRecord) {
+    if (recorded.contents.length > 0) {
       // Files follow the record of their run, which waits once they are kept.
-      const earlier = await reporting(() => stores.runs.create(begun))
-      if (earlier !== undefined) return { run, earlier }
+      const earlier = await stores.runs.create(begun)
+      if (earlier !== undefined) {
+        await withdraw?.()
+        return { run, earlier }
+      }
       const files = { record: begun, stores, log: this.#host.log }
       kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
     }
     const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
-    const add = () => queue.add(run, first, checkpoint)
-    const earlier = await (hasRecord ? add() : reporting(add))
+    const earlier = await queue.add(run, first, checkpoint)
     if (earlier === undefined) await enterSession(stores, { runnable, options, record: run })
+    else await withdraw?.()
     if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
     this.serve()
     return { run, earlier }
