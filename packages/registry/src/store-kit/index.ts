@@ -23,6 +23,7 @@ export {
   formatInputCursor,
   formatRunCursor,
   formatSeqCursor,
+  pageOf,
   parseInputCursor,
   parseRunCursor,
   parseSeqCursor,

@@ -19,6 +19,21 @@ export function formatRunCursor({ at, runId }: RunPosition): string {
   return `${at}.${runId}`
 }
 
+/**
+ * A page of items, of which one more than its limit was looked for.
+ * @param positionOf the place of an item in the list; by its id, if it is no run
+ */
+export function pageOf<T>(
+  found: readonly T[],
+  limit: number,
+  positionOf: (item: T) => RunPosition
+): { page: T[]; nextCursor: string | null } {
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  const hasMore = last !== undefined && found.length > limit
+  return { page, nextCursor: hasMore ? formatRunCursor(positionOf(last)) : null }
+}
+
 /** Parses a cursor. @throws REG_ERR_BAD_CURSOR */
 export function parseRunCursor(cursor: string): RunPosition {
   const [, at, runId] = /^(\d{1,15})\.([\w-]{1,64})$/.exec(cursor) ?? []

@@ -9,7 +9,7 @@ import type {
   LeftPage,
   LeftQuery
 } from '@svc/registry'
-import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
+import { pageOf, parseRunCursor } from '@svc/registry/store-kit'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { isIn } from './in-scope.ts'
@@ -148,16 +148,14 @@ export async function listLeftRuns(db: Kysely<Tables>, { limit, cursor }: LeftQu
     .orderBy('run_id')
     .limit(limit + 1)
     .execute()
-  const page = rows.slice(0, limit)
-  const last = page.at(-1)
+  const { page, nextCursor } = pageOf(rows, limit, (row) => ({ at: row.created_at, runId: row.run_id }))
   return {
     runs: page.map(({ run_id: runId, created_at: _, cancel_at, ...run }) => ({
       runId,
       ...run,
       cancelRequested: cancel_at !== null
     })),
-    nextCursor:
-      last && rows.length > limit ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
+    nextCursor
   }
 }
 
@@ -179,12 +177,8 @@ async function readPage(
     .orderBy('run_id', 'desc')
     .limit(limit + 1)
   const found = await readRows(db, ids, time)
-  const runs = await toSummaries(db, found.slice(0, limit))
-  const last = found[limit - 1]
-  return {
-    runs,
-    nextCursor: last && found.length > limit ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
-  }
+  const { page, nextCursor } = pageOf(found, limit, (row) => ({ at: row[time], runId: row.run_id }))
+  return { runs: await toSummaries(db, page), nextCursor }
 }
 
 async function readSummaries(db: Kysely<Tables>, ids: readonly string[], time: Time): Promise<RunSummary[]> {

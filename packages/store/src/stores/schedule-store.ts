@@ -6,7 +6,7 @@ import {
   type ScheduleStore,
   type StoredSchedule
 } from '@svc/registry'
-import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
+import { pageOf, parseRunCursor } from '@svc/registry/store-kit'
 import { sql, type Insertable, type Kysely, type Selectable, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'
 import { Refused, type Commit } from '../commit.ts'
@@ -60,12 +60,10 @@ export function createScheduleStore(parts: ScheduleParts): ScheduleStore {
         .orderBy('schedule_id', 'desc')
         .limit(limit + 1)
         .execute()
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      const nextCursor =
-        rows.length > limit && last !== undefined
-          ? formatRunCursor({ at: last.created_at, runId: last.schedule_id })
-          : null
+      const { page, nextCursor } = pageOf(rows, limit, (row) => ({
+        at: row.created_at,
+        runId: row.schedule_id
+      }))
       return { schedules: toSchedules(page), nextCursor }
     },
     async change(schedule, maxPerOwner) {

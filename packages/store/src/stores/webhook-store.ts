@@ -4,7 +4,7 @@ import {
   type WebhookEvent,
   type WebhookStore
 } from '@svc/registry'
-import { formatRunCursor, hostOf, parseRunCursor } from '@svc/registry/store-kit'
+import { pageOf, hostOf, parseRunCursor } from '@svc/registry/store-kit'
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
 import { Refused, type Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
@@ -58,12 +58,10 @@ export function createWebhookStore({ db, commit, reports, skipDamaged, sweep }: 
         .orderBy('webhook_id', 'desc')
         .limit(limit + 1)
         .execute()
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      const nextCursor =
-        rows.length > limit && last !== undefined
-          ? formatRunCursor({ at: last.created_at, runId: last.webhook_id })
-          : null
+      const { page, nextCursor } = pageOf(rows, limit, (row) => ({
+        at: row.created_at,
+        runId: row.webhook_id
+      }))
       return { webhooks: toWebhooks(page), nextCursor }
     },
     async change(webhookId, { url, events, secrets }, at) {

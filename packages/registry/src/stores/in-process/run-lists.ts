@@ -1,4 +1,4 @@
-import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
+import { pageOf, parseRunCursor, type RunPosition } from '../run-cursor.ts'
 import { createScopeFilter } from '../../contract/ports/run-scope.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { hasMetadata } from '../../contract/run-metadata.ts'
@@ -82,8 +82,7 @@ export function listLeftRuns(live: readonly RunEntry[], { limit, cursor }: LeftQ
     .sort((a, b) =>
       isOlder({ at: a.createdAt, runId: a.runId }, { at: b.createdAt, runId: b.runId }) ? -1 : 1
     )
-  const page = found.slice(0, limit)
-  const last = page.at(-1)
+  const { page, nextCursor } = pageOf(found, limit, ({ createdAt: at, runId }) => ({ at, runId }))
   return {
     runs: page.map(({ runId, registry, kind, name, owner, cancelRequested }) => ({
       runId,
@@ -93,8 +92,7 @@ export function listLeftRuns(live: readonly RunEntry[], { limit, cursor }: LeftQ
       owner,
       cancelRequested
     })),
-    nextCursor:
-      last && found.length > limit ? formatRunCursor({ at: last.createdAt, runId: last.runId }) : null
+    nextCursor
   }
 }
 
@@ -123,10 +121,9 @@ function toPage(
     first.splice(place, 0, run)
     if (first.length > limit + 1) first.pop()
   }
-  const page = first.slice(0, limit)
-  const last = page.at(-1)?.record
-  return {
-    runs: page.map(summaryOf),
-    nextCursor: last && first.length > limit ? formatRunCursor({ at: last[time], runId: last.runId }) : null
-  }
+  const { page, nextCursor } = pageOf(first, limit, ({ record }) => ({
+    at: record[time],
+    runId: record.runId
+  }))
+  return { runs: page.map(summaryOf), nextCursor }
 }

@@ -3,7 +3,7 @@ import { runnableKeyText } from '../../contract/ports/run-scope.ts'
 import type { RunQueue } from '../../contract/ports/run-queue.ts'
 import type { ScheduleStore, StoredSchedule } from '../../contract/ports/schedule-store.ts'
 import { RUN_ERR_TOO_MANY_SCHEDULES } from '../../errors.ts'
-import { formatRunCursor, parseRunCursor, type RunPosition } from '../run-cursor.ts'
+import { pageOf, parseRunCursor, type RunPosition } from '../run-cursor.ts'
 
 // Schedules of all owners, and characters of their JSON.
 const MAX_SCHEDULES = 10_000
@@ -66,9 +66,10 @@ export function createInProcessScheduleStore(
       const found = [...schedules.values()]
         .filter((each) => (owner === undefined || each.owner === owner) && isAfter(each, after))
         .sort(byNewest)
-      const page = found.slice(0, limit)
-      const last = page.at(-1)
-      const nextCursor = found.length > limit && last ? cursorOf(last) : null
+      const { page, nextCursor } = pageOf(found, limit, ({ createdAt, scheduleId }) => ({
+        at: createdAt,
+        runId: scheduleId
+      }))
       return { schedules: structuredClone(page), nextCursor }
     },
     change(schedule, maxPerOwner) {
@@ -109,9 +110,6 @@ export function createInProcessScheduleStore(
     }
   }
 }
-
-const cursorOf = ({ createdAt, scheduleId }: StoredSchedule) =>
-  formatRunCursor({ at: createdAt, runId: scheduleId })
 
 function isAfter({ createdAt, scheduleId }: StoredSchedule, position: RunPosition | undefined): boolean {
   if (position === undefined || createdAt < position.at) return true

@@ -4,7 +4,7 @@ import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_TOO_MANY_WEBHOOKS } from '../../errors.ts'
 import { hostOf } from '../../webhooks/check-webhook.ts'
 import { reportedChange } from '../../webhooks/webhook-event.ts'
-import { formatRunCursor, formatSeqCursor, parseRunCursor, parseSeqCursor } from '../run-cursor.ts'
+import { pageOf, formatSeqCursor, parseRunCursor, parseSeqCursor } from '../run-cursor.ts'
 import { Outbox } from './outbox.ts'
 
 // Webhooks of all owners and runs.
@@ -60,12 +60,10 @@ export function createInProcessWebhooks(
           return createdAt === after.at && webhookId < after.runId
         })
         .sort((a, b) => b.createdAt - a.createdAt || (a.webhookId < b.webhookId ? 1 : -1))
-      const page = found.slice(0, limit)
-      const last = page.at(-1)
-      const nextCursor =
-        found.length > limit && last !== undefined
-          ? formatRunCursor({ at: last.createdAt, runId: last.webhookId })
-          : null
+      const { page, nextCursor } = pageOf(found, limit, ({ createdAt, webhookId }) => ({
+        at: createdAt,
+        runId: webhookId
+      }))
       return { webhooks: structuredClone(page), nextCursor }
     },
     change(webhookId, change, at) {
