@@ -152,6 +152,17 @@ t.test('what is wrong with a request is said', async (t) => {
   t.equal((await ask('HEAD', `${PATH}/s1/stream`)).status, 200)
 })
 
+t.test('an idle stream answers at once', async (t) => {
+  const { ask, origin } = await serveDesk(t)
+  await ask('POST', '/api/agents/desk/run', { input: 'hi', sessionId: 's1' })
+  const left = new AbortController()
+  const response = await fetch(`${origin}${PATH}/s1/stream`, { signal: left.signal })
+  t.equal(response.status, 200)
+  const { value } = await response.body!.pipeThrough(new TextDecoderStream()).getReader().read()
+  t.equal(value, ':\n\n')
+  left.abort()
+})
+
 t.test('a large message makes a page by itself', async (t) => {
   const { ask } = await serveDesk(t)
   const large = 'x'.repeat(600_000)

@@ -40,8 +40,13 @@ export async function answerTask(
   if (hasMessage(messages, stored)) return run
   if (isTerminalStatus(run.status) && (await isElsewhere(surface, run, message.messageId))) return undefined
   if (isTerminalStatus(run.status)) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
-  if (run.status !== 'input-required') return joinTask(surface, call, request, { run, known, stored })
   const given = readAnswer(message.parts)
+  if (run.status !== 'input-required') {
+    // It was sent again, or too late: the model is not to read it.
+    if (given !== undefined && 'inputId' in given)
+      throw new A2A_ERR_UNSUPPORTED('the task is not waiting for this answer')
+    return joinTask(surface, call, request, { run, known, stored })
+  }
   const answered = given && (await findAnswered(surface, call, run, given))
   if (answered === undefined) requireCapacity(messages)
   if (!(await keepMessage(surface, run, known, stored))) {

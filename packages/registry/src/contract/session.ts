@@ -15,7 +15,7 @@ export const SessionSchema = Type.Object(
     kind: RunnableKindSchema,
     name: Type.String({ description: 'The runnable of the conversation' }),
     title: Type.Optional(
-      Type.String({ description: 'Given by its owner, else the beginning of the first message' })
+      Type.String({ description: 'The beginning of the first message, unless its owner gave one' })
     ),
     createdAt: time('When its first run began'),
     updatedAt: time('When a run last began, a turn was saved, or it was changed'),
@@ -77,7 +77,7 @@ const nullable = <T extends TSchema>(schema: T, options: object) =>
 /** What the owner of a session can change. */
 export const SessionChangeSchema = Type.Object(
   {
-    title: nullable(Type.String(TITLE), { description: 'null for the beginning of the first message' }),
+    title: nullable(Type.String(TITLE), { description: 'null for none' }),
     metadata: nullable(RunMetadataSchema, {
       title: 'SessionMetadata',
       description: 'Replaces what there was; null removes it'

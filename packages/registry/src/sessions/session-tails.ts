@@ -74,7 +74,7 @@ class SessionTail {
     const from = (this.#from ??= ordinal)
     if (ordinal < from) return this.#index.runs(this.#key, ordinal, PAGE)
     const known = this.#runs.slice(ordinal - from)
-    if (known.length > 0 || !this.#isStale) return known
+    if (known.length > 0 || (!this.#isStale && this.#loading === undefined)) return known
     return this.#load().then(() => this.after(ordinal))
   }
 

@@ -61,6 +61,11 @@ class SseSource implements UnderlyingSource<string> {
     this.#heartbeat = heartbeat
   }
 
+  // A session may be silent for long, and its client is to learn at once that it is followed.
+  start(controller: Controller): void {
+    if (this.#reader.ordinal !== undefined) controller.enqueue(SSE_HEARTBEAT)
+  }
+
   async pull(controller: Controller): Promise<void> {
     try {
       const piece = await this.#next()

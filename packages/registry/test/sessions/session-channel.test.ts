@@ -2,6 +2,7 @@ import {
   createRunEngine,
   defineRunnable,
   GLOBAL_REGISTRY,
+  removeSession,
   type ChannelPart,
   type SessionKey
 } from '@svc/registry'
@@ -47,6 +48,30 @@ t.test('the parts of all runs come in order, and from any place', async (t) => {
   t.same(await live, parts.slice(6))
   t.same(await take(engine.sessions.parts(key, '2.2'), 4), parts.slice(5))
 })
+
+t.test(
+  'readers that come at the same time get the same, and all learn that the session is removed',
+  async (t) => {
+    const engine = createRunEngine()
+    t.teardown(() => engine.close())
+    for (const input of ['one', 'two']) await (await engine.start(echo, input, { sessionId: 's' })).result()
+    const readings = Array.from({ length: 3 }, () => engine.sessions.parts(key, '0.0'))
+    const taken = await Promise.all(
+      readings.map(async (parts) => {
+        const ids: string[] = []
+        for (let n = 0; n < 6; n++) ids.push((await parts.next()).value?.id ?? '')
+        return ids
+      })
+    )
+    t.same(
+      taken,
+      Array.from({ length: 3 }, () => ['1.1', '1.2', '1.3', '2.1', '2.2', '2.3'])
+    )
+    const ends = readings.map((parts) => t.rejects(parts.next(), { code: 'RUN_ERR_SESSION_NOT_FOUND' }))
+    await removeSession(engine, key)
+    await Promise.all(ends)
+  }
+)
 
 t.test('a place whose log is no longer kept is said, before and after the reader began', async (t) => {
   const engine = createRunEngine()
