@@ -55,7 +55,7 @@ export interface A2aOptions {
   tasks?: TaskStore
   /** Sends push notifications: `true` or the rules of their delivery; default `false`. */
   pushNotifications?: boolean | DeliveryRules
-  /** `(card, principal) => card`: the card for authenticated callers. */
+  /** `(card, principal) => card`: the card for authenticated callers; needs `authenticate`. */
   extendedCard?: ExtendCard
   /** Extensions of the protocol, on the card; messages must name required ones. */
   extensions?: readonly AgentExtension[]
@@ -155,9 +155,14 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   }
 }
 
-/** Makes sure that an own `authorize` knows who calls, and that a card can have the schemes. @throws A2A_ERR_BAD_OPTION */
-export function requireCaller({ authorize }: Pick<A2aOptions, 'authorize'>, { authenticate }: Policy): void {
+/** Makes sure that an own `authorize` and `extendedCard` know who calls, and that a card can have the schemes. @throws A2A_ERR_BAD_OPTION */
+export function requireCaller(
+  { authorize, extendedCard }: Pick<A2aOptions, 'authorize' | 'extendedCard'>,
+  { authenticate }: Policy
+): void {
   if (authorize && authenticate === undefined)
     throw new A2A_ERR_BAD_OPTION('authorize: it needs authenticate, to know the caller')
+  if (extendedCard !== undefined && authenticate === undefined)
+    throw new A2A_ERR_BAD_OPTION('extendedCard: it needs authenticate, to know the caller')
   requireJson('authenticate/schemes', authenticate?.schemes)
 }

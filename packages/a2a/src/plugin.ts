@@ -12,7 +12,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, Regis
 import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
 import type { Binding } from './bindings/binding.ts'
-import { answerRpc, refuseRpc } from './bindings/json-rpc.ts'
+import { refuseRpc, rpcRoutes } from './bindings/json-rpc.ts'
 import { filePathOf, fileRoute } from './bindings/file-route.ts'
 import { negotiateVersion } from './bindings/negotiate-version.ts'
 import { extendedCardRoutes, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
@@ -53,7 +53,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     takeJson(scope, settings)
     authenticateRequests(scope, surface.policy.authenticate)
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
-    scope.post(basePath || '/', (request, reply) => answerRpc(binding, request, reply))
+    rpcRoutes(scope, basePath, binding)
     restRoutes(scope, basePath, binding)
     fileRoute(scope, basePath, binding)
     if (surface.extendCard !== undefined) extendedCardRoutes(scope, basePath, binding)

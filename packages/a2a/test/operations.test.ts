@@ -5,7 +5,7 @@ import type { OperationName } from '../src/model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
 import { asker, createWaiting, worker } from './helpers/agents.ts'
 import { askByRest, askByRpc } from './helpers/ask.ts'
-import { buildApp } from './helpers/build-app.ts'
+import { anyone, buildApp } from './helpers/build-app.ts'
 import { faultsOf } from './helpers/published/faults-of.ts'
 import { lostByProto } from './helpers/published/official-codec.ts'
 import { ANSWERS, LEGACY_ANSWERS } from './helpers/published/operation-types.ts'
@@ -107,6 +107,7 @@ async function prepare(t: Test, name: OperationName) {
     runnables: [worker, waiting.runnable, asker],
     options: {
       pushNotifications: { lookup: async () => [{ address: '93.184.215.14', family: 4 }] },
+      authenticate: anyone,
       extendedCard: (card) => ({ ...card, description: 'more' })
     }
   })

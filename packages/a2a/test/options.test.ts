@@ -18,6 +18,8 @@ t.test('an unknown or bad option fails the registration and is named', async (t)
       /provider\/organization: expected a string, got nothing; provider\/name: no such/
     ],
     [{ authorize: () => ({ allowed: true }) }, /authorize: it needs authenticate/],
+    [{ extendedCard: (card: unknown) => card }, /extendedCard: it needs authenticate/],
+    [{ authenticate: false, extendedCard: (card: unknown) => card }, /extendedCard: it needs authenticate/],
     [
       { pushNotifications: { attempts: 0 } },
       /pushNotifications\/attempts: expected an integer of at least 1, /

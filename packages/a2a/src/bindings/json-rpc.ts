@@ -1,6 +1,6 @@
 import { quoteName } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
 import type { OperationName } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
@@ -30,8 +30,15 @@ const METHODS = new Map<string, Method>(
   )
 )
 
-/** JSON-RPC 2.0: all versions on one path; the name of the method says which. */
-export async function answerRpc(binding: Binding, request: FastifyRequest, reply: FastifyReply) {
+/** JSON-RPC 2.0: all versions on one path, with or without a slash at its end; the name of the method says which. */
+export function rpcRoutes(scope: FastifyInstance, basePath: string, binding: Binding): void {
+  const { ignoreTrailingSlash, routerOptions = {} } = scope.initialConfig
+  const isOne = ignoreTrailingSlash === true || routerOptions.ignoreTrailingSlash === true
+  for (const url of new Set([basePath || '/', isOne ? basePath || '/' : `${basePath}/`]))
+    scope.post(url, (request, reply) => answerRpc(binding, request, reply))
+}
+
+async function answerRpc(binding: Binding, request: FastifyRequest, reply: FastifyReply) {
   let id = 'null'
   let call: RpcCall | undefined
   const { versions } = binding

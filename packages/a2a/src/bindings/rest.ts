@@ -77,7 +77,7 @@ export function tenantRoutes(
 /** Answers with an error, in the version of the route. */
 export function refuseRest(err: unknown, codec: Codec, request: FastifyRequest, reply: FastifyReply) {
   const fault = takeFault(err, request, reply)
-  return withType(codec, request, reply.code(fault.httpStatus)).send(codec.encodeRestError(fault))
+  return withType(codec, request, reply.code(codec.restStatusOf(fault))).send(codec.encodeRestError(fault))
 }
 
 async function answer(
@@ -127,8 +127,14 @@ function toParams({ params }: FastifyRequest): Record<string, string> {
 }
 
 function withType({ mediaType }: Codec, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const isAccepted = mediaType !== undefined && headers.accept?.includes(mediaType)
-  return reply.type(isAccepted ? mediaType : 'application/json; charset=utf-8').serializer(JSON.stringify)
+  const isPlain = mediaType === undefined || asksForJsonAlone(headers.accept)
+  return reply.type(isPlain ? 'application/json; charset=utf-8' : mediaType).serializer(JSON.stringify)
+}
+
+// Streams of events have a type of their own.
+function asksForJsonAlone(accept = '*/*'): boolean {
+  const types = accept.split(',').map((each) => each.split(';', 1)[0]!.trim().toLowerCase())
+  return types.every((type) => type === 'application/json' || type === 'text/event-stream')
 }
 
 // In the router's syntax a colon begins a parameter, and a parameter ends at a slash. Some clients escape it as `%3A`.

@@ -21,6 +21,9 @@ export function readCall(body: unknown): RpcCall {
   const json = id === undefined ? undefined : JSON.stringify(id)
   if (jsonrpc !== '2.0') throw withId(json, new A2A_ERR_BAD_REQUEST('jsonrpc must be "2.0"'))
   if (typeof method !== 'string') throw withId(json, new A2A_ERR_BAD_REQUEST('method must be a string'))
+  // Without an id, only a well-formed request is a notification.
+  if (json === undefined && typeof params !== 'object')
+    throw new A2A_ERR_BAD_REQUEST('params must be an object')
   return { id: json, method, params: params ?? {} }
 }
 

@@ -1,10 +1,19 @@
-import { A2A_ERR_NO_EXTENDED_CARD } from '../errors.ts'
+import { A2A_ERR_NO_EXTENDED_CARD, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { AgentCard } from '../model/agent-card.ts'
 import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 
-/** The card for authenticated callers. @throws A2A_ERR_NO_EXTENDED_CARD */
-export async function extendedCard(surface: Surface, { principal, origin }: Call): Promise<AgentCard> {
-  if (surface.extendCard === undefined) throw new A2A_ERR_NO_EXTENDED_CARD()
-  return surface.extendCard(surface.buildCard(origin), principal)
+/**
+ * The card for authenticated callers. Before 1.0 a service without one has an error of its own.
+ * @throws A2A_ERR_UNSUPPORTED, A2A_ERR_NO_EXTENDED_CARD
+ * @see https://a2a-protocol.org/v1.0.0/specification/#334-capability-validation
+ */
+export async function extendedCard(
+  surface: Surface,
+  { principal, origin, version }: Call
+): Promise<AgentCard> {
+  if (surface.extendCard !== undefined) return surface.extendCard(surface.buildCard(origin), principal)
+  throw version === '0.3'
+    ? new A2A_ERR_NO_EXTENDED_CARD()
+    : new A2A_ERR_UNSUPPORTED('the service has no extended card')
 }

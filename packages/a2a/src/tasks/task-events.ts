@@ -1,4 +1,4 @@
-import type { Part, PartOf, RunFile, RunStatus } from '@svc/registry'
+import type { NumberedPart, PartOf, PartType, RunFile, RunStatus } from '@svc/registry'
 import { fileOfAudio, ToolCallList } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { FileUrls } from '../model/requests.ts'
@@ -15,6 +15,9 @@ export interface EventTask {
   /** Null if its run began at once, with its first part. */
   queuedAt: number | null
 }
+
+/** The logged part of a type. */
+type Logged<T extends PartType> = NumberedPart & PartOf<T>
 
 const NONE: readonly TaskEvent[] = Object.freeze([])
 
@@ -55,22 +58,22 @@ export class TaskEvents {
     return (this.#last?.state ?? 'submitted') as RunStatus
   }
 
-  add(part: Part): readonly TaskEvent[] {
+  add(part: NumberedPart): readonly TaskEvent[] {
     if (part.type === 'start' && part.queued) this.#isQueued = true
     if (!this.#isQueued) return this.#add(part)
     if (part.type === 'start') return NONE
     this.#isQueued = false
     const isEnd = part.type === 'finish' || part.type === 'error'
-    return isEnd ? this.#add(part) : [this.#status({ state: 'working' }), ...this.#add(part)]
+    return isEnd ? this.#add(part) : [this.#status({ state: 'working' }, part.at), ...this.#add(part)]
   }
 
-  #add(part: Part): readonly TaskEvent[] {
+  #add(part: NumberedPart): readonly TaskEvent[] {
     const own = !part.source?.length
     switch (part.type) {
       case 'text':
         return own ? [this.#text(part.text)] : NONE
       case 'start':
-        return own ? [this.#status({ state: 'working' }, 0)] : NONE
+        return own ? [this.#status({ state: 'working' }, part.at)] : NONE
       case 'step.start':
         this.#calls.begin(part)
         if (own && this.#answer !== 'none') this.#answer = 'void'
@@ -91,13 +94,13 @@ export class TaskEvents {
         return own ? this.#turn(part.text) : NONE
       case 'tool.approval.request':
       case 'input.request':
-        return [this.#ask(promptOf(part))]
+        return [this.#ask(promptOf(part), part.at)]
       case 'tool.approval.response':
-        return [this.#answered(part.approvalId)]
+        return [this.#answered(part.approvalId, part.at)]
       case 'input.response':
-        return [this.#answered(part.inputId)]
+        return [this.#answered(part.inputId, part.at)]
       case 'error':
-        return own ? [this.#status({ state: 'failed', message: errorMessage(this.#task, part.error) })] : NONE
+        return own ? [this.#failed(part)] : NONE
       case 'finish':
         this.#calls.finish(part)
         return own ? this.#finish(part) : NONE
@@ -123,16 +126,20 @@ export class TaskEvents {
     return events
   }
 
-  #ask(prompt: InputPrompt): TaskEvent {
+  #ask(prompt: InputPrompt, at: number): TaskEvent {
     this.#waiting.set(prompt.inputId, prompt)
     const message = promptMessage(this.#task, prompt, this.#waiting.size === 1)
-    return this.#status({ state: 'input-required', message })
+    return this.#status({ state: 'input-required', message }, at)
   }
 
-  #answered(inputId: string): TaskEvent {
+  #answered(inputId: string, at: number): TaskEvent {
     this.#waiting.delete(inputId)
     const [next] = this.#waiting.values()
-    return next === undefined ? this.#status({ state: 'working' }) : this.#ask(next)
+    return next === undefined ? this.#status({ state: 'working' }, at) : this.#ask(next, at)
+  }
+
+  #failed({ error, at }: Logged<'error'>): TaskEvent {
+    return this.#status({ state: 'failed', message: errorMessage(this.#task, error) }, at)
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
@@ -147,9 +154,9 @@ export class TaskEvents {
     return artifact === undefined ? NONE : [this.#artifact(artifact, false, true)]
   }
 
-  #finish({ finishReason, durationMs, structured }: PartOf<'finish'>): readonly TaskEvent[] {
+  #finish({ finishReason, at, structured }: Logged<'finish'>): readonly TaskEvent[] {
     const state = finishReason === 'canceled' ? 'canceled' : 'completed'
-    const status = this.#status({ state }, durationMs)
+    const status = this.#status({ state }, at)
     const data = structured ?? this.#structured
     if (this.#answer === 'none' && data === null) return [status]
     // The protocol allows no artifact without parts, so the last chunk of a text is an empty one.
@@ -159,10 +166,9 @@ export class TaskEvents {
   }
 
   // Timestamps come from the log only, so every reader gets the same.
-  #status(status: TaskStatus, afterMs?: number): TaskEvent {
-    const { taskId, contextId, createdAt } = this.#task
-    const timestamp = afterMs === undefined ? undefined : toTimestamp(createdAt + afterMs)
-    this.#last = timestamp === undefined ? status : { ...status, timestamp }
+  #status(status: TaskStatus, at: number): TaskEvent {
+    const { taskId, contextId } = this.#task
+    this.#last = { ...status, timestamp: toTimestamp(at) }
     return { type: 'status', taskId, contextId, status: this.#last }
   }
 

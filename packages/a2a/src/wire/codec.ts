@@ -37,6 +37,8 @@ export interface Codec extends VersionTraits {
   encodeCard(card: AgentCard): object
   /** The `error` member of a JSON-RPC response. */
   encodeRpcError(fault: Fault): object
+  /** The status of an HTTP+JSON error. */
+  restStatusOf(fault: Fault): number
   /** The body of an HTTP+JSON error. */
   encodeRestError(fault: Fault): object
 }

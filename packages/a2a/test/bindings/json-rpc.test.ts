@@ -164,12 +164,7 @@ t.test('every error has data in the form of its version', async (t) => {
       'PUSH_NOTIFICATION_NOT_SUPPORTED'
     ],
     [['nothing', 'SubscribeToTask'], { id }, -32004, 'UNSUPPORTED_OPERATION'],
-    [
-      ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard'],
-      {},
-      -32007,
-      'EXTENDED_AGENT_CARD_NOT_CONFIGURED'
-    ]
+    [['nothing', 'GetExtendedAgentCard'], {}, -32004, 'UNSUPPORTED_OPERATION']
   ]
   for (const [[old, now], params, code, reason] of cases) {
     const { error } = await app.rpc(now, params)
@@ -177,6 +172,52 @@ t.test('every error has data in the form of its version', async (t) => {
     if (old !== 'nothing')
       t.match(await app.rpc(old, params), { error: { code, data: { code: /^A2A_ERR_/ } } })
   }
+})
+
+t.test('a service without an extended card says so in the words of the version', async (t) => {
+  const { app, rpc } = await buildApp(t)
+  t.match(await rpc('agent/getAuthenticatedExtendedCard'), { error: { code: -32007 } })
+  t.match(await rpc('GetExtendedAgentCard'), { error: { code: -32004 } })
+  const get = async (url: string) => (await app.inject({ url })).json<unknown>()
+  t.match(await get('/a2a/v1/card'), { code: -32007 })
+  t.match(await get('/a2a/extendedAgentCard'), {
+    error: { code: 400, details: [{ reason: 'UNSUPPORTED_OPERATION' }] }
+  })
+})
+
+t.test('the endpoint may have a slash at its end', async (t) => {
+  for (const ignoreTrailingSlash of [false, true]) {
+    const app = await buildApp(t, { fastify: { routerOptions: { ignoreTrailingSlash } } })
+    t.match(await post({ ...app, url: `${app.url}/` }, call({ method: 'message/send', params: say('x') })), {
+      status: 200,
+      body: { result: { status: { state: 'completed' } } }
+    })
+  }
+})
+
+t.test('without an id, only a well-formed request is a notification', async (t) => {
+  const app = await buildApp(t)
+  const send = async (fields: object) => {
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', ...fields })
+    })
+    return { status: response.status, text: await response.text() }
+  }
+  for (const fields of [
+    {},
+    { method: 5 },
+    { jsonrpc: '1.0', method: 'GetTask' },
+    { method: 'GetTask', params: 'x' }
+  ])
+    t.match(
+      JSON.parse((await send(fields)).text),
+      { id: null, error: { code: -32600 } },
+      JSON.stringify(fields)
+    )
+  for (const params of [undefined, {}, { id: 5 }, []])
+    t.same(await send({ method: 'GetTask', params }), { status: 204, text: '' }, JSON.stringify(params))
 })
 
 t.test('prototype keys and unknown fields', async (t) => {

@@ -2,7 +2,7 @@ import a2a, { type A2aOptions } from '@svc/a2a'
 import registryPlugin, { createRegistry, type Authenticate } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
-import { buildApp, echo } from '../helpers/build-app.ts'
+import { anyone, buildApp, echo } from '../helpers/build-app.ts'
 import { faultsOf } from '../helpers/published/faults-of.ts'
 
 const CARD = '/.well-known/agent-card.json'
@@ -110,6 +110,7 @@ t.test('of two services, the first has the path of 0.2', async (t) => {
     await app.register(a2a, {
       basePath: `/${name}`,
       agents: [echo],
+      authenticate: anyone,
       extendedCard: (card) => ({ ...card, name })
     })
   t.match((await app.inject('/agent/authenticatedExtendedCard')).json(), { name: 'first' })

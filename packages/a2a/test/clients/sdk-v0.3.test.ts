@@ -1,7 +1,7 @@
 import { ClientFactory, type Client } from 'a2a-sdk-v0.3/client'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
-import { buildApp, echo } from '../helpers/build-app.ts'
+import { anyone, buildApp, echo } from '../helpers/build-app.ts'
 
 function send(text: string, fields: object = {}, configuration?: object) {
   const parts = [{ kind: 'text', text }]
@@ -16,6 +16,7 @@ for (const transport of ['JSONRPC', 'HTTP+JSON']) {
       runnables: [echo, waiting.runnable, asker, worker],
       options: {
         pushNotifications: { allowPrivate: true },
+        authenticate: anyone,
         extendedCard: (card) => ({ ...card, description: 'more' })
       }
     })

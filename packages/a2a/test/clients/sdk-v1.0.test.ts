@@ -1,7 +1,7 @@
 import { ClientFactory, type Client } from '@a2a-js/sdk/client'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
-import { buildApp, echo } from '../helpers/build-app.ts'
+import { anyone, buildApp, echo } from '../helpers/build-app.ts'
 
 const text = (value: string) => ({
   content: { $case: 'text', value },
@@ -34,6 +34,7 @@ for (const transport of ['JSONRPC', 'HTTP+JSON']) {
       runnables: [echo, waiting.runnable, asker, worker],
       options: {
         pushNotifications: { allowPrivate: true },
+        authenticate: anyone,
         extendedCard: (card) => ({ ...card, description: 'more' })
       }
     })

@@ -94,6 +94,9 @@ export function sayV1(text: string, fields: object = {}): { message: object } {
   return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...fields } }
 }
 
+/** Takes every caller for the same one. */
+export const anyone = async () => ({ sub: 'anyone', scopes: [] })
+
 /** An agent that repeats its input. */
 export const echo: RunnableDefinition = {
   kind: 'agent',

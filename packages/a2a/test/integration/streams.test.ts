@@ -1,6 +1,6 @@
 import type { RunnableDefinition, RunSummary } from '@svc/registry'
 import t from 'tap'
-import { chunks, createWaiting, worker } from '../helpers/agents.ts'
+import { chunks, createQuestioner, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, echo, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
 
 const post = (url: string, method: string, params: object, signal?: AbortSignal) =>
@@ -226,3 +226,32 @@ async function begin(response: Response): Promise<[Promise<string>, RpcReply]> {
   const [first] = eventsOf(Buffer.from(value!).toString())
   return [new Response(all).text(), first!]
 }
+
+t.test(
+  'every status of a stream has a timestamp, the same for each reader and never an earlier one',
+  async (t) => {
+    const app = await buildApp(t, { runnables: [createQuestioner(undefined, 'free')] })
+    const timesOf = (events: RpcReply[]) =>
+      events.flatMap(({ result }) => {
+        const { statusUpdate, task } = result as Record<
+          string,
+          { status: { state: string; timestamp: string } }
+        >
+        const { state, timestamp } = (statusUpdate ?? task)!.status
+        t.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, state)
+        return [{ state, timestamp }]
+      })
+    const first = await app.stream('SendStreamingMessage', sayV1('x'))
+    const taskId = (first[0]!.result as { task: { id: string } }).task.id
+    const asked = timesOf(first)
+    t.match(asked.at(-1), { state: 'TASK_STATE_INPUT_REQUIRED' })
+    t.same(
+      asked,
+      asked.toSorted((a, b) => a.timestamp.localeCompare(b.timestamp))
+    )
+    const [again] = timesOf(
+      await app.stream('SendStreamingMessage', sayV1('', { taskId, parts: [{ text: 'a' }, { text: 'b' }] }))
+    )
+    t.same(again, asked.at(-1))
+  }
+)

@@ -1,7 +1,7 @@
 import { ClientFactory, type Client } from '@a2a-js/sdk/client'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
-import { buildApp, echo, sayV1, type TestApp } from '../helpers/build-app.ts'
+import { anyone, buildApp, echo, sayV1, type TestApp } from '../helpers/build-app.ts'
 
 const configuration = { returnImmediately: true, acceptedOutputModes: [] }
 
@@ -24,7 +24,11 @@ for (const transport of ['JSONRPC', 'HTTP+JSON'])
     const waiting = createWaiting('my agent')
     const app = await buildApp(t, {
       runnables: [echo, waiting.runnable, asker],
-      options: { pushNotifications: { allowPrivate: true }, extendedCard: (card) => card }
+      options: {
+        pushNotifications: { allowPrivate: true },
+        authenticate: anyone,
+        extendedCard: (card) => card
+      }
     })
     const mine = await connect(app, transport, 'my agent')
     const other = await connect(app, transport, 'echo')

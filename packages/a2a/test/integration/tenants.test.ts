@@ -1,6 +1,6 @@
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
-import { buildApp, echo, eventsOf, say, sayV1, type TestApp } from '../helpers/build-app.ts'
+import { anyone, buildApp, echo, eventsOf, say, sayV1, type TestApp } from '../helpers/build-app.ts'
 import { faultsOf } from '../helpers/published/faults-of.ts'
 
 const named = (name: string) => ({ ...echo, name })
@@ -113,7 +113,7 @@ t.test('a message repeated to another tenant is another request', async (t) => {
 t.test('the card of each agent names it as the tenant', async (t) => {
   const app = await buildApp(t, {
     runnables: ['ada', 'my agent'].map(named),
-    options: { name: 'All', extendedCard: (card) => ({ ...card, description: 'more' }) }
+    options: { name: 'All', authenticate: anyone, extendedCard: (card) => ({ ...card, description: 'more' }) }
   })
   const { url } = app
   const card = await rest(app, 'GET /ada/.well-known/agent-card.json')

@@ -144,7 +144,15 @@ t.test('the receiver of a task that a crash interrupted learns of its end', asyn
   const stores = createInProcessStores()
   const run = storedRun({ name: 'waiting', owner: 'anonymous', status: 'working' })
   const { runId, sessionId: contextId, owner, name: agentName } = run
-  const started = { seq: 1, type: 'start', runId, sessionId: contextId, kind: 'agent', name: agentName }
+  const started = {
+    seq: 1,
+    at: 1,
+    type: 'start',
+    runId,
+    sessionId: contextId,
+    kind: 'agent',
+    name: agentName
+  }
   await stores.runs.create(run)
   await stores.log.append(runId, 1, [entryFromJson(1, JSON.stringify(started)), textEntry(2)])
   await stores.tasks.create(

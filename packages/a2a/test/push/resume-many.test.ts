@@ -15,7 +15,7 @@ const pushNotifications = { allowPrivate: true, backoff: 5, attempts: 1_000, tim
 
 const message = { messageId: 'm', role: 'user', parts: [{ text: 'x' }] }
 const part = (seq: number, type: string, more: object) =>
-  entryFromJson(seq, JSON.stringify({ seq, type, ...more }))
+  entryFromJson(seq, JSON.stringify({ seq, at: seq, type, ...more }))
 
 /**
  * Stores the state that a restart finds: many tasks, each with several receivers. Half of them have ended, with a last event

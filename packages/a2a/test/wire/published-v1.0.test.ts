@@ -133,7 +133,7 @@ t.test('errors of 1.0', async (t) => {
     [-32003, bare, 'setPushConfig', push],
     [-32004, app, 'subscribe', { id }],
     [-32004, app, 'send', sayV1('x', { taskId: id })],
-    [-32007, bare, 'extendedCard', {}],
+    [-32004, bare, 'extendedCard', {}],
     [-32602, app, 'send', {}],
     [-32602, app, 'send', sayV1('x', { parts: [{ raw: 'a' }] })],
     [-32602, app, 'list', { pageSize: 1000 }],

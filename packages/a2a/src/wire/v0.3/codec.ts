@@ -91,5 +91,6 @@ export const codecV03: Codec = {
   encodeEvent,
   encodeCard,
   encodeRpcError,
+  restStatusOf: ({ httpStatus }) => httpStatus,
   encodeRestError
 }

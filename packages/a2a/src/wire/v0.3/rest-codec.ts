@@ -20,11 +20,15 @@ const decodeSend: Codec['decode']['send'] = (params) => {
   })
 }
 
-// Other values stay unchanged, for the schema to refuse.
+// The JSON of a proto omits a flag that is false. Other values stay unchanged, for the schema to refuse.
 function toRpcConfiguration(configuration: unknown): unknown {
   if (!isObject(configuration)) return configuration
-  const { pushNotification, ...settings } = configuration
-  return { ...settings, ...(pushNotification !== undefined && { pushNotificationConfig: pushNotification }) }
+  const { pushNotification, blocking = false, ...settings } = configuration
+  return {
+    ...settings,
+    blocking,
+    ...(pushNotification !== undefined && { pushNotificationConfig: pushNotification })
+  }
 }
 
 const decodePushId = (params: Fields) => {

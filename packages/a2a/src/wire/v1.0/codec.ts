@@ -4,7 +4,7 @@ import { defined } from '../fields.ts'
 import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard } from './card.ts'
-import { encodeRestError, encodeRpcError } from './errors.ts'
+import { encodeRestError, encodeRpcError, restStatusOf } from './errors.ts'
 import { decodeMessage } from './message.ts'
 import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
@@ -94,5 +94,6 @@ export const codecV10: Codec = {
   encodeEvent,
   encodeCard,
   encodeRpcError,
+  restStatusOf,
   encodeRestError
 }

@@ -16,13 +16,25 @@ const STATUS: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE'
 }
 
+/** Statuses of errors of the protocol that differ from those of the service. */
+const OF_PROTOCOL: Readonly<Record<string, number>> = {
+  CONTENT_TYPE_NOT_SUPPORTED: 400,
+  INVALID_AGENT_RESPONSE: 500
+}
+
 /** @see https://a2a-protocol.org/v1.0.0/specification/#954-error-handling */
 export function encodeRpcError(fault: Fault): object {
   return { code: fault.rpcCode, message: fault.message, data: toDetails(fault) }
 }
 
+/** @see https://a2a-protocol.org/v1.0.0/specification/#54-error-code-mappings */
+export function restStatusOf({ httpStatus, reason }: Fault): number {
+  return (reason === undefined ? undefined : OF_PROTOCOL[reason]) ?? httpStatus
+}
+
 export function encodeRestError(fault: Fault): object {
-  const { httpStatus, reason, message } = fault
+  const { reason, message } = fault
+  const httpStatus = restStatusOf(fault)
   const precondition = httpStatus === 400 && reason !== undefined && reason !== 'VERSION_NOT_SUPPORTED'
   const status = precondition ? 'FAILED_PRECONDITION' : (STATUS[httpStatus] ?? 'UNKNOWN')
   return { error: { code: httpStatus, status, message, details: toDetails(fault) } }
