@@ -47,6 +47,7 @@ class RequestCall implements Call {
   readonly log: RunLog
   readonly version: ProtocolVersion
   readonly endsWhenWaiting: boolean
+  readonly hasNoCardError: boolean
   readonly extensions: readonly string[]
   readonly #surface: Pick<Surface, 'fileUrl'>
   readonly #request: FastifyRequest
@@ -61,6 +62,7 @@ class RequestCall implements Call {
     this.log = request.log
     this.version = codec.version
     this.endsWhenWaiting = codec.endsWhenWaiting
+    this.hasNoCardError = codec.hasNoCardError
     this.extensions = extensions
     this.#surface = surface
     this.#request = request

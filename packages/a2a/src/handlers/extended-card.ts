@@ -4,16 +4,16 @@ import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 
 /**
- * The card for authenticated callers. Before 1.0 a service without one has an error of its own.
+ * The card for authenticated callers. A service without one refuses, in the words of the version.
  * @throws A2A_ERR_UNSUPPORTED, A2A_ERR_NO_EXTENDED_CARD
  * @see https://a2a-protocol.org/v1.0.0/specification/#334-capability-validation
  */
 export async function extendedCard(
   surface: Surface,
-  { principal, origin, version }: Call
+  { principal, origin, hasNoCardError }: Call
 ): Promise<AgentCard> {
   if (surface.extendCard !== undefined) return surface.extendCard(surface.buildCard(origin), principal)
-  throw version === '0.3'
+  throw hasNoCardError
     ? new A2A_ERR_NO_EXTENDED_CARD()
     : new A2A_ERR_UNSUPPORTED('the service has no extended card')
 }

@@ -81,6 +81,8 @@ export interface Call extends FileUrls {
   readonly version: ProtocolVersion
   /** True if a subscription of this version ends when its task waits for input. */
   readonly endsWhenWaiting: boolean
+  /** True if the absence of an extended card is an error of its own. */
+  readonly hasNoCardError: boolean
   /** URIs of the active extensions. */
   readonly extensions: readonly string[]
   /** The scheme and host the client connected to. */

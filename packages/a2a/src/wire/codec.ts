@@ -17,6 +17,8 @@ export interface VersionTraits {
   readonly hasTenants: boolean
   /** True if a subscription ends when its task waits for input, and one to a finished task gives the task once. */
   readonly endsWhenWaiting: boolean
+  /** True if the absence of an extended card is an error of its own. */
+  readonly hasNoCardError: boolean
   /** True if clients that accept only an event stream read a refused subscription as its one event. */
   readonly streamsRefusals: boolean
   /** What a push notification carries: the task at each change of its state, or each event. */

@@ -42,6 +42,7 @@ export const codecV03: Codec = {
   extensionHeader: EXTENSION_HEADER,
   hasTenants: false,
   endsWhenWaiting: true,
+  hasNoCardError: true,
   streamsRefusals: true,
   pushes: 'task',
   // Of 0.2: https://a2a-protocol.org/v0.2.6/specification/#710-agentauthenticatedextendedcard

@@ -43,6 +43,7 @@ export const codecV10: Codec = {
   extensionHeader: EXTENSION_HEADER,
   hasTenants: true,
   endsWhenWaiting: false,
+  hasNoCardError: false,
   streamsRefusals: false,
   pushes: 'event',
   extendedCardPath: undefined,
