@@ -53,6 +53,13 @@ export interface A2aOptions {
   authorize?: Authorize | false
   /** A task store; default: that of the run engine. */
   tasks?: TaskStore
+  /**
+   * Milliseconds in which a message that a caller repeats, with its `messageId`, is the same message, and longer while its task is under way;
+   * default 60,000, and 0: every message is new. Those of anonymous callers always are.
+   */
+  dedupeWindow?: number
+  /** Makes the result of each tool call an artifact, for clients to see; default `false`. */
+  exposeToolResults?: boolean
   /** Sends push notifications: `true` or the rules of their delivery; default `false`. */
   pushNotifications?: boolean | DeliveryRules
   /** `(card, principal) => card`: the card for authenticated callers; needs `authenticate`. */
@@ -114,6 +121,8 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   ...CARD_FIELDS,
   ...POLICY_OPTIONS,
   tasks: Type.Unsafe<TaskStore>(Type.Object({ create: fn, get: fn })),
+  dedupeWindow: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  exposeToolResults: Type.Boolean(),
   pushNotifications: Type.Union([Type.Boolean(), PushSchema]),
   extendedCard: functionSchema<ExtendCard>(),
   extensions: ExtensionsSchema,
@@ -129,6 +138,8 @@ const DEFAULTS = Object.freeze({
   basePath: '/',
   versions: PROTOCOL_VERSIONS,
   extensions: NO_EXTENSIONS,
+  dedupeWindow: 60_000,
+  exposeToolResults: false,
   heartbeat: 15_000
 })
 const DEFAULT_LIMITS: Readonly<Required<A2aLimits>> = Object.freeze({ bodyLimit: 1_048_576, jsonDepth: 64 })

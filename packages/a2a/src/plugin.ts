@@ -67,7 +67,8 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
 function createSurface(app: FastifyInstance, settings: Settings, place: string): Surface {
   const { runs } = app
   const { agents, registry = app.registry, tasks = runs.stores.tasks, push } = settings
-  const { name, description, version, provider, versions, url, heartbeat } = settings
+  const { name, description, version, provider, versions, url } = settings
+  const { heartbeat, exposeToolResults, dedupeWindow } = settings
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
   const exposed = createAgents(
@@ -98,7 +99,10 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     pushes:
       push === false
         ? undefined
-        : new PushService({ runs, tasks, exposed, fileUrl, rules: push, log: app.log }, path),
+        : new PushService(
+            { runs, tasks, exposed, fileUrl, exposeToolResults, rules: push, log: app.log },
+            path
+          ),
     extendCard: settings.extendedCard,
     extensions: settings.extensions,
     buildCard: (origin, tenant) =>
@@ -106,6 +110,8 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
         ? createCard(exposed.all(), url ?? origin + path, facts)
         : createCard([tenant], url ?? origin + path, toTenantFacts(facts, tenant.name)),
     fileUrl,
+    dedupeWindow,
+    exposeToolResults,
     heartbeat
   }
 }

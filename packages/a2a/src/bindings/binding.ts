@@ -49,11 +49,12 @@ class RequestCall implements Call {
   readonly endsWhenWaiting: boolean
   readonly hasNoCardError: boolean
   readonly extensions: readonly string[]
+  readonly exposeToolResults: boolean
   readonly #surface: Pick<Surface, 'fileUrl'>
   readonly #request: FastifyRequest
 
   constructor(
-    surface: Pick<Surface, 'fileUrl'>,
+    surface: Pick<Surface, 'fileUrl' | 'exposeToolResults'>,
     request: FastifyRequest,
     codec: Codec,
     extensions: readonly string[]
@@ -64,6 +65,7 @@ class RequestCall implements Call {
     this.endsWhenWaiting = codec.endsWhenWaiting
     this.hasNoCardError = codec.hasNoCardError
     this.extensions = extensions
+    this.exposeToolResults = surface.exposeToolResults
     this.#surface = surface
     this.#request = request
   }

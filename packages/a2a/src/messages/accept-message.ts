@@ -1,23 +1,16 @@
-import {
-  RUN_ERR_KEY_REUSED,
-  type Envelope,
-  type Run,
-  type Runnable,
-  type RunResult,
-  type StoredTask,
-  type WhenBusy
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import type { Envelope, Run, RunInput, Runnable, RunResult, StartOptions, WhenBusy } from '@svc/registry'
 import { NOTHING_PENDING, type KeyedLock } from '@svc/registry/store-kit'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
-import { readMessages, type TaskRun } from '../tasks/read-task.ts'
+import type { TaskRun } from '../tasks/read-task.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent, requireMayRun } from './choose-agent.ts'
 import { joinedTask, requireRun } from './join-task.ts'
-import { toStartKey, withId } from './start-key.ts'
+import { asOwnTask } from './own-task.ts'
+import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
+import { firstKeyOf } from './task-messages.ts'
 import { toInput } from './to-input.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
 import { withoutBytes } from './without-bytes.ts'
@@ -33,7 +26,8 @@ export interface Accepted {
 }
 
 /**
- * Starts a task for a message, or passes it to the task that it names. The same message of the same owner is accepted once.
+ * Starts a task for a message, or passes it to the task that it names. A repetition of a message is accepted once
+ * within `dedupeWindow`.
  * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_EXTENSION_REQUIRED, A2A_ERR_FORBIDDEN,
  * A2A_ERR_NO_PUSH
  */
@@ -41,8 +35,7 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
   const { push, message } = request
   requireExtensions(surface.extensions, call.extensions)
   if (push !== undefined) await requirePushes(surface).check(push.url, call.principal.sub)
-  const key =
-    message.messageId === undefined ? undefined : `message ${call.principal.sub} ${message.messageId}`
+  const key = toStartKey(message, surface, call) && `message ${call.principal.sub} ${message.messageId}`
   return inTurn(surface.turns, key, () => dispatch(surface, call, request))
 }
 
@@ -51,7 +44,7 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
   const { taskId } = message
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
-    if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request, taskId))
+    if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request))
     if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
@@ -70,10 +63,9 @@ async function startTask(
   const { principal, log } = call
   const { runs, tasks, exposed } = surface
   const start = exposed.startOptions(agent)
-  const earlier = await requireFreshId(surface, start.registry, principal.sub, message)
   let isAsked = false
   let onAsked: (() => void) | undefined
-  const run = await runs.start(agent, toInput(message.parts, agent), {
+  const run = await startOnce(surface, agent, toInput(message.parts, agent), {
     ...start,
     sessionId: message.contextId,
     principal,
@@ -81,7 +73,7 @@ async function startTask(
     envelope: toEnvelope(call, request),
     whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
     afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
-    startKey: toStartKey(message, surface),
+    startKey: toStartKey(message, surface, call),
     onInputRequest() {
       isAsked = true
       onAsked?.()
@@ -89,14 +81,12 @@ async function startTask(
   })
   const { runId, sessionId } = run
   const fromLog = () => waitUntilSettled(runs, runId)
+  const first = withId(message)
   if (run.joined) {
-    const joined = await joinedTask(surface, runId, withId(message))
+    const joined = await joinedTask(surface, call, runId, first)
     if (push !== undefined) await surface.pushes!.add(joined, push, call)
     return { run: joined, settled: fromLog }
   }
-  const replayed = run.replayed ? await requireRun(surface, runId) : undefined
-  if (replayed !== undefined && earlier !== undefined) return { run: replayed, settled: fromLog }
-  const first = withId(message)
   const task = {
     taskId: runId,
     contextId: sessionId,
@@ -106,10 +96,9 @@ async function startTask(
     createdAt: run.createdAt,
     messages: [runs.record.input ? withoutBytes(first) : withoutContent(first)]
   }
-  const kept = await tasks.create(task, first.messageId)
-  // The node that started the run had not stored its task yet.
-  if (replayed !== undefined) return { run: replayed, settled: fromLog }
-  if (kept !== runId) await requireStillFresh(surface, run, task, message)
+  // Repeated: the node that started the run may not have stored its task yet.
+  await tasks.create(task, firstKeyOf(runId))
+  if (run.replayed) return { run: await requireRun(surface, runId), settled: fromLog }
   const { owner } = task
   if (push !== undefined) await surface.pushes!.add({ runId, owner, status: 'working' }, push, call, 0)
   // The end is known without reading the log; a request for an input has to be read there.
@@ -125,12 +114,20 @@ async function startTask(
   return { run: toNewRecord(run, agent), messages: task.messages, settled }
 }
 
-// The task reads no more messages: this one begins a task of its own, after it.
-async function asOwnTask(surface: Surface, request: SendRequest, taskId: string): Promise<SendRequest> {
-  const { name, sessionId: contextId } = await requireRun(surface, taskId)
-  const { taskId: _, ...message } = request.message
-  const metadata = { ...message.metadata, agentName: name, whenBusy: 'queue' }
-  return { ...request, message: { ...message, contextId, metadata } }
+// A message that is repeated long after its task has ended begins another one.
+async function startOnce(
+  surface: Surface,
+  agent: Runnable,
+  input: RunInput,
+  options: StartOptions
+): Promise<Run> {
+  const { runs } = surface
+  for (;;) {
+    const run = await runs.start(agent, input, options)
+    if (!run.replayed || run.joined) return run
+    if (!isTooOldToRepeat(await requireRun(surface, run.runId), surface)) return run
+    await runs.stores.runs.freeStartKey(run.runId)
+  }
 }
 
 // As the agent name: the message's own metadata comes first.
@@ -159,39 +156,6 @@ function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue
     error: null,
     waiting,
     bytes: 0
-  }
-}
-
-// The task that the message started, if it is known. A message that followed up on a task cannot start another one.
-async function requireFreshId(
-  surface: Surface,
-  registry: string,
-  owner: string,
-  { messageId }: SendRequest['message']
-): Promise<string | undefined> {
-  if (messageId === undefined) return undefined
-  const finding = surface.tasks.taskOfMessage(registry, owner, messageId)
-  const taskId = isPromise(finding) ? await finding : finding
-  if (taskId === undefined) return undefined
-  const messages = await readMessages(surface, taskId)
-  const found = messages.find((each) => each.messageId === messageId)
-  if (messages.length > 0 && (found === undefined || found.taskId !== undefined))
-    throw new RUN_ERR_KEY_REUSED()
-  return taskId
-}
-
-// Another node may have added the message to a task meanwhile.
-async function requireStillFresh(
-  surface: Surface,
-  run: Run,
-  { registry, owner }: Pick<StoredTask, 'registry' | 'owner'>,
-  message: SendRequest['message']
-): Promise<void> {
-  try {
-    await requireFreshId(surface, registry, owner, message)
-  } catch (err) {
-    await run.cancel()
-    throw err
   }
 }
 

@@ -3,10 +3,9 @@ import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
-import { readMessages } from '../tasks/read-task.ts'
 import { requireMayRun } from './choose-agent.ts'
 import { toStartKey } from './start-key.ts'
-import { keepMessage, hasMessage, requireCapacity } from './task-messages.ts'
+import { hasMessage, keepMessage, requireCapacity, toTaskMessage, type TaskMessage } from './task-messages.ts'
 import { toInput } from './to-input.ts'
 import { withoutBytes } from './without-bytes.ts'
 
@@ -14,36 +13,42 @@ import { withoutBytes } from './without-bytes.ts'
 interface Joining {
   readonly run: RunSummary
   readonly known: StoredTask | undefined
-  readonly stored: Message
+  readonly given: TaskMessage
 }
 
 /**
  * Has a message join a working task; undefined if the task reads no more messages.
- * @throws A2A_ERR_UNSUPPORTED if no message can join tasks of its agent, A2A_ERR_FORBIDDEN, RUN_ERR_WHEN_BUSY, RUN_ERR_KEY_REUSED
+ * @throws A2A_ERR_UNSUPPORTED if no message can join tasks of its agent, A2A_ERR_FORBIDDEN, RUN_ERR_WHEN_BUSY
  */
 export async function joinTask(
   surface: Surface,
   call: Call,
   { message }: SendRequest,
-  { run, known, stored }: Joining
+  { run, known, given }: Joining
 ): Promise<RunSummary | undefined> {
   const { runId } = run
   const agent = surface.exposed.find(run.name)
   if (agent?.steerable !== true) throw new A2A_ERR_UNSUPPORTED('the task is not waiting for a message')
   await requireMayRun(surface, call, agent)
   requireCapacity((known?.messages ?? []) as Message[])
-  const startKey = toStartKey(message, surface)
+  const startKey = toStartKey(message, surface, call)
   if (!(await surface.runs.steer(runId, toInput(message.parts, agent), { startKey }))) return undefined
-  await keepMessage(surface, run, known, stored)
+  await keepMessage(surface, run, known, given)
   return requireRun(surface, runId)
 }
 
 /** The task that the message of a start has joined, with the message in its history. */
-export async function joinedTask(surface: Surface, runId: string, message: Message): Promise<RunSummary> {
+export async function joinedTask(
+  surface: Surface,
+  call: Call,
+  runId: string,
+  message: Message
+): Promise<RunSummary> {
   const run = await requireRun(surface, runId)
-  const stored = withoutBytes(message)
-  if (hasMessage(await readMessages(surface, runId), stored)) return run
-  await keepMessage(surface, run, await surface.tasks.get(runId), stored)
+  const given = toTaskMessage(surface, call, { message }, withoutBytes(message))
+  const known = await surface.tasks.get(runId)
+  if (hasMessage((known?.messages ?? []) as Message[], given)) return run
+  await keepMessage(surface, run, known, given)
   return run
 }
 

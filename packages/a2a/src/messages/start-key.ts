@@ -1,23 +1,39 @@
 import { hash } from 'node:crypto'
-import type { StartKey } from '@svc/registry'
+import { ANONYMOUS, isTerminalStatus, type RunSummary, type StartKey } from '@svc/registry'
 import { randomId } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
-import type { SendRequest } from '../model/requests.ts'
+import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { hasBytes } from './without-bytes.ts'
 
 /** Requests up to this many characters are compared as they are: as cheap to store as a hash, and faster to make. */
 const MAX_PLAIN = 256
 
-/** The start key of a message: one without an id is always new, and to another tenant it is another request. */
+/** The content is part of the key, so that every other message is another start. */
+const CONTENT_IS_IN_KEY = ''
+
+/**
+ * The start key of a message, which it shares with its repetitions: its id, context, task, content and tenant. Messages without an id
+ * have none, nor have those of anonymous callers, who are many and number their messages alike.
+ */
 export function toStartKey(
   { messageId, ...message }: SendRequest['message'],
-  { tenant, runs }: Surface
+  { tenant, runs, dedupeWindow }: Pick<Surface, 'tenant' | 'runs' | 'dedupeWindow'>,
+  { principal }: Pick<Call, 'principal'>
 ): StartKey | undefined {
-  if (messageId === undefined) return undefined
+  if (messageId === undefined || dedupeWindow === 0 || principal.sub === ANONYMOUS.sub) return undefined
   const json = JSON.stringify({ ...message, tenant })
   const isPlain = json.length <= MAX_PLAIN && runs.record.input && !message.parts.some(hasBytes)
-  return { key: `a2a:${messageId}`, hash: isPlain ? json : hash('sha256', json, 'base64url') }
+  const content = isPlain ? json : hash('sha256', json, 'base64url')
+  return { key: `a2a:${messageId}:${content}`, hash: CONTENT_IS_IN_KEY }
+}
+
+/** True once a repetition of the message that began the run is a message of its own. */
+export function isTooOldToRepeat(
+  { status, createdAt }: Pick<RunSummary, 'status' | 'createdAt'>,
+  { dedupeWindow }: Pick<Surface, 'dedupeWindow'>
+): boolean {
+  return isTerminalStatus(status) && Date.now() - createdAt >= dedupeWindow
 }
 
 /** A message with an id: its own, or a new one. */

@@ -1,32 +1,56 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RUN_ERR_KEY_REUSED, type RunSummary, type StoredTask } from '@svc/registry'
+import type { RunSummary, StoredTask } from '@svc/registry'
+import { randomId } from '@svc/registry/kit'
 import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
+import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
+import { toStartKey } from './start-key.ts'
 
 /** Messages of a task, and characters of their JSON, after which it accepts answers only. */
 const MAX_MESSAGES = 100
 const MAX_SIZE = 4_194_304
 
-/** Adds a message to its task; false if its id was used before. A run of another surface becomes a task with its first message. */
+/** The key under which a task stores its first message. */
+export function firstKeyOf(taskId: string): string {
+  return `first ${taskId}`
+}
+
+/** A message to a task, as the task stores it. */
+export interface TaskMessage {
+  readonly stored: Message
+  /** The same for a repetition of the message; else unique. */
+  readonly key: string
+  /** True if a repetition of the message is the same message. */
+  readonly isRepeatable: boolean
+}
+
+/** Prepares a message for its task. @param stored the message without what is not stored of it */
+export function toTaskMessage(
+  surface: Surface,
+  call: Call,
+  { message }: Pick<SendRequest, 'message'>,
+  stored: Message
+): TaskMessage {
+  const startKey = toStartKey(message, surface, call)
+  return { stored, key: startKey?.key ?? randomId(), isRepeatable: startKey !== undefined }
+}
+
+/** Adds a message to its task; false if it is there already. A run of another surface becomes a task with its first message. */
 export async function keepMessage(
   { tasks }: Surface,
   { runId: taskId, sessionId: contextId, registry, owner, name: agentName, createdAt }: RunSummary,
   known: StoredTask | undefined,
-  message: Message
+  { key, stored }: TaskMessage
 ): Promise<boolean> {
-  const { messageId } = message
-  if (known !== undefined) return tasks.addMessage(taskId, messageId, message)
-  const task = { taskId, contextId, registry, owner, agentName, createdAt, messages: [message] }
-  return (await tasks.create(task, messageId)) === taskId
+  if (known !== undefined) return tasks.addMessage(taskId, key, stored)
+  const task = { taskId, contextId, registry, owner, agentName, createdAt, messages: [stored] }
+  return (await tasks.create(task, key)) === taskId
 }
 
-/** True if a task has the message already. @throws RUN_ERR_KEY_REUSED if it has another one with the same id */
-export function hasMessage(messages: readonly Message[], message: Message): boolean {
-  const earlier = messages.find(({ messageId }) => messageId === message.messageId)
-  if (earlier === undefined) return false
-  if (isDeepStrictEqual(earlier, message)) return true
-  throw new RUN_ERR_KEY_REUSED()
+/** True if a task has the message already: it is repeated. */
+export function hasMessage(messages: readonly Message[], { stored, isRepeatable }: TaskMessage): boolean {
+  return isRepeatable && messages.some((each) => isDeepStrictEqual(each, stored))
 }
 
 /** Every history of the task repeats its messages. @throws A2A_ERR_UNSUPPORTED */

@@ -68,14 +68,16 @@ export interface Results {
 /** The names of the operations. */
 export type OperationName = keyof Requests
 
-/** Where clients fetch the files of tasks. */
-export interface FileUrls {
-  /** Absolute. */
+/** How tasks show the outputs of their runs. */
+export interface Outputs {
+  /** The absolute URL at which clients fetch a file. */
   fileUrl(taskId: string, fileId: string): string
+  /** True if the result of each tool call is an artifact. */
+  readonly exposeToolResults: boolean
 }
 
 /** The caller of an operation, and how it is called. */
-export interface Call extends FileUrls {
+export interface Call extends Outputs {
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@svc/registry'
 import { sizeOfEntry } from '@svc/registry/store-kit'
-import type { FileUrls } from '../model/requests.ts'
+import type { Outputs } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { ANSWER_ID } from '../tasks/artifacts.ts'
 import { TaskEvents, type EventTask } from '../tasks/task-events.ts'
@@ -15,8 +15,8 @@ export class PushEvents {
   readonly #held = new Map<string, number>()
   #size = 0
 
-  constructor(task: EventTask, urls: FileUrls) {
-    this.#events = new TaskEvents(task, urls)
+  constructor(task: EventTask, outputs: Outputs) {
+    this.#events = new TaskEvents(task, outputs)
   }
 
   /** Approximate characters of the log so far. */

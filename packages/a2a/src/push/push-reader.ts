@@ -8,7 +8,7 @@ import {
   type TaskStore
 } from '@svc/registry'
 import { loadResult, LogReader, unlessAborted, type Exposed } from '@svc/registry/kit'
-import type { FileUrls } from '../model/requests.ts'
+import type { Outputs } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'
 import { pushCodecFor } from '../wire/codec-for.ts'
@@ -26,6 +26,7 @@ export interface PushSource {
   readonly rules: DeliveryRules
   /** @param origin the scheme and host at which the client reaches the service */
   fileUrl(origin: string, taskId: string, fileId: string): string
+  readonly exposeToolResults: boolean
   readonly log: RunLog
   /** Limits the readers that read or send at once. */
   readonly readers: Budget
@@ -52,7 +53,7 @@ export class PushReader {
   readonly #taskId: string
   readonly #config: PushConfig
   readonly #codec: Codec
-  readonly #urls: FileUrls
+  readonly #outputs: Outputs
   readonly #signal: AbortSignal
   // The last part whose events were all sent, and the number of events sent of the next one.
   #sent: number
@@ -65,7 +66,10 @@ export class PushReader {
     this.#config = config
     this.#codec = pushCodecFor(config.version)
     const { origin = '' } = config
-    this.#urls = { fileUrl: (task, fileId) => source.fileUrl(origin, task, fileId) }
+    this.#outputs = {
+      fileUrl: (task, fileId) => source.fileUrl(origin, task, fileId),
+      exposeToolResults: source.exposeToolResults
+    }
     this.#sent = sent
     this.#signal = signal
   }
@@ -91,7 +95,7 @@ export class PushReader {
         const entries = await reader.read()
         this.#signal.throwIfAborted()
         for (const entry of entries) {
-          events ??= await this.#recall(new PushEvents(task, this.#urls), seen)
+          events ??= await this.#recall(new PushEvents(task, this.#outputs), seen)
           const stop = await this.#sendEntry(entry, events)
           if (stop !== undefined) return stop === 'lost' ? undefined : stop
           seen = entry.seq
@@ -156,7 +160,7 @@ export class PushReader {
     const release = await bodies.take(BODY_WEIGHT + size, this.#signal)
     try {
       const delivery = await encodePush(event, this.#config, this.#codec, {
-        task: () => this.#withRun((run) => readTask(this.#source, run, this.#urls)),
+        task: () => this.#withRun((run) => readTask(this.#source, run, this.#outputs)),
         result: () => this.#withRun((run) => loadResult(runs.stores, run))
       })
       if (delivery === undefined) return false

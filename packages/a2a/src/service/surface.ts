@@ -25,6 +25,10 @@ export interface Surface {
   buildCard(origin: string, tenant?: Runnable): AgentCard
   /** The absolute URL of a file. @param origin the scheme and host at which the client reaches the service */
   fileUrl(origin: string, taskId: string, fileId: string): string
+  /** Milliseconds from its start in which a repeated message is the same message, also after its task has ended; 0: no message is. */
+  readonly dedupeWindow: number
+  /** True if the result of each tool call is an artifact. */
+  readonly exposeToolResults: boolean
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
 }

@@ -1,20 +1,21 @@
 import { hash } from 'node:crypto'
 import type { RunFile, RunResult } from '@svc/registry'
 import type { Artifact, MessagePart } from '../model/message.ts'
-import type { FileUrls } from '../model/requests.ts'
+import type { Outputs } from '../model/requests.ts'
 
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'
 
-/** The artifacts of a result, complete or partial: the answer, the result of each tool call, then the files. */
-export function toArtifacts(result: RunResult, taskId: string, urls: FileUrls): Artifact[] {
-  const { toolCalls, files = [] } = result
+/** The artifacts of a result, complete or partial: the answer, the result of each tool call if it is exposed, then the files. */
+export function toArtifacts(result: RunResult, taskId: string, outputs: Outputs): Artifact[] {
+  const { files = [] } = result
+  const toolCalls = outputs.exposeToolResults ? result.toolCalls : []
   const answer = toAnswer(result)
   const artifacts = answer === undefined ? [] : [answer]
   toolCalls.forEach(({ toolName, toolCallId, result: output }, index) => {
     if (output !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, output))
   })
-  return [...artifacts, ...files.flatMap((file) => fileArtifact(file, taskId, urls) ?? [])]
+  return [...artifacts, ...files.flatMap((file) => fileArtifact(file, taskId, outputs) ?? [])]
 }
 
 /** The artifact that holds the answer of a result, if it has one. */
@@ -36,9 +37,9 @@ export function toolArtifact(index: number, name: string, toolCallId: string, re
 }
 
 /** A file by its URL, at this service or elsewhere; undefined if its content is not kept. */
-export function fileArtifact(file: RunFile, taskId: string, urls: FileUrls): Artifact | undefined {
+export function fileArtifact(file: RunFile, taskId: string, outputs: Outputs): Artifact | undefined {
   const { fileId, url: given, mimeType: mediaType, filename, size, sha256, purpose } = file
-  const url = fileId === undefined ? given : urls.fileUrl(taskId, fileId)
+  const url = fileId === undefined ? given : outputs.fileUrl(taskId, fileId)
   if (url === undefined) return undefined
   const named = filename !== undefined && { filename }
   const metadata = {

@@ -8,7 +8,7 @@ import {
 } from '@svc/registry'
 import { codeOf, createPause, loadResult, RunResultBuilder } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
-import type { FileUrls } from '../model/requests.ts'
+import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'
 import { promptMessage, errorMessage, readPrompt } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
@@ -72,7 +72,7 @@ const PAGE = { entries: 512, bytes: 65_536 }
 export async function readTask(
   source: TaskSource,
   run: TaskRun,
-  urls: FileUrls,
+  outputs: Outputs,
   { historyLength, includeArtifacts = true, isWhole = true }: TaskView = {},
   known: KnownTask = {}
 ): Promise<Task> {
@@ -80,7 +80,7 @@ export async function readTask(
   const hasHistory = historyLength !== 0
   const isNeeded = includeArtifacts || (hasHistory && run.status === 'completed')
   const isTruncated = isNeeded && !isWhole && run.bytes > MAX_LISTED
-  const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run, urls) : undefined)
+  const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run, outputs) : undefined)
   const messages = hasHistory ? (known.messages ?? (await readMessages(source, run.runId))) : []
   const conversation = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
   return {
@@ -88,7 +88,7 @@ export async function readTask(
     contextId: run.sessionId,
     status: known.status ?? (await readStatus(runs, run, isWhole)),
     ...(hasHistory && { history: await readHistory(runs, run, run.status, conversation) }),
-    ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result, run.runId, urls) }),
+    ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result, run.runId, outputs) }),
     metadata: { agentName: run.name, ...(isTruncated && { truncated: true }) }
   }
 }
@@ -102,10 +102,10 @@ export async function readMessages({ tasks }: Pick<TaskSource, 'tasks'>, taskId:
 export async function readSoFar(
   { stores }: RunEngine,
   run: Pick<TaskRun, 'runId' | 'sessionId' | 'createdAt' | 'queuedAt'>,
-  urls: FileUrls
+  outputs: Outputs
 ): Promise<SoFar> {
   const { runId, sessionId, createdAt, queuedAt } = run
-  const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt, queuedAt }, urls)
+  const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt, queuedAt }, outputs)
   const result = new RunResultBuilder()
   const pause = createPause()
   let lastSeq = 0
@@ -122,10 +122,10 @@ export async function readSoFar(
 }
 
 // Undefined if the log is damaged: the list it is in may have other tasks.
-async function readResult(runs: RunEngine, run: TaskRun, urls: FileUrls): Promise<RunResult | undefined> {
+async function readResult(runs: RunEngine, run: TaskRun, outputs: Outputs): Promise<RunResult | undefined> {
   try {
     const whole = isTerminalStatus(run.status) ? await loadResult(runs.stores, run) : null
-    return whole ?? (await readSoFar(runs, run, urls)).result.build()
+    return whole ?? (await readSoFar(runs, run, outputs)).result.build()
   } catch (err) {
     if (codeOf(err) !== 'RUN_ERR_DAMAGED') throw err
     return undefined

@@ -1,7 +1,7 @@
 import type { NumberedPart, PartOf, PartType, RunFile, RunStatus } from '@svc/registry'
 import { fileOfAudio, ToolCallList } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
-import type { FileUrls } from '../model/requests.ts'
+import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { errorMessage, promptMessage, promptOf, type InputPrompt } from './agent-messages.ts'
 import { answerArtifact, fileArtifact, toolArtifact } from './artifacts.ts'
@@ -27,7 +27,7 @@ const NONE: readonly TaskEvent[] = Object.freeze([])
  */
 export class TaskEvents {
   readonly #task: EventTask
-  readonly #urls: FileUrls
+  readonly #outputs: Outputs
   // Whether the next text begins the answer, continues it, or replaces it: after the turn of a call has ended, or once a new step
   // has made it void.
   #answer: 'none' | 'open' | 'over' | 'void' = 'none'
@@ -42,10 +42,10 @@ export class TaskEvents {
   // The first part of a queued run is its acceptance.
   #isQueued: boolean
 
-  constructor(task: EventTask, urls: FileUrls) {
+  constructor(task: EventTask, outputs: Outputs) {
     this.#task = task
     this.#isQueued = task.queuedAt !== null
-    this.#urls = urls
+    this.#outputs = outputs
   }
 
   /** The last status; undefined before the first. */
@@ -144,13 +144,13 @@ export class TaskEvents {
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
     const index = this.#calls.find(part)
-    if (index === undefined) return NONE
+    if (index === undefined || !this.#outputs.exposeToolResults) return NONE
     const { toolName, toolCallId, result } = part
     return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]
   }
 
   #file(part: RunFile): readonly TaskEvent[] {
-    const artifact = fileArtifact(part, this.#task.taskId, this.#urls)
+    const artifact = fileArtifact(part, this.#task.taskId, this.#outputs)
     return artifact === undefined ? NONE : [this.#artifact(artifact, false, true)]
   }
 

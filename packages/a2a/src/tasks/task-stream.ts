@@ -1,6 +1,6 @@
 import type { LogEntry } from '@svc/registry'
 import type { Message } from '../model/message.ts'
-import type { FileUrls } from '../model/requests.ts'
+import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
 import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
 import { TaskEvents } from './task-events.ts'
@@ -20,7 +20,7 @@ export interface TaskStream {
 export async function openNewStream(
   source: TaskSource,
   run: TaskRun,
-  urls: FileUrls,
+  outputs: Outputs,
   messages: readonly Message[],
   view: TaskView,
   endsAt: (state: TaskState) => boolean
@@ -31,11 +31,11 @@ export async function openNewStream(
   const task = await readTask(
     source,
     submitted,
-    urls,
+    outputs,
     { ...view, includeArtifacts: false },
     { messages, status }
   )
-  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt, queuedAt }, urls)
+  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt, queuedAt }, outputs)
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
 
@@ -46,14 +46,14 @@ export async function openNewStream(
 export async function openStream(
   source: TaskSource,
   run: TaskRun,
-  urls: FileUrls,
+  outputs: Outputs,
   view: TaskView,
   endsAt: (state: TaskState) => boolean,
   endsIfSettled = false
 ): Promise<TaskStream> {
-  const { result, events, lastSeq } = await readSoFar(source.runs, run, urls)
+  const { result, events, lastSeq } = await readSoFar(source.runs, run, outputs)
   const known = { result: result.build(), status: events.status ?? { state: 'submitted' as const } }
-  const task = await readTask(source, { ...run, status: events.runStatus }, urls, view, known)
+  const task = await readTask(source, { ...run, status: events.runStatus }, outputs, view, known)
   const first: TaskEvent = { type: 'task', task }
   const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
   if (endsIfSettled && endsAt(events.runStatus)) stream.ended = true

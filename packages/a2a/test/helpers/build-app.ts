@@ -40,7 +40,7 @@ export interface RpcReply {
   error?: { code: number; message: string; data?: any }
 }
 
-/** Serves the plugin under `/a2a` on a free port until the test ends. */
+/** Serves the plugin under `/a2a` on a free port until the test ends; results of tool calls are exposed. */
 export async function buildApp(
   t: { teardown(fn: () => unknown): unknown },
   { runnables = [echo], options, fastify, engine, before }: AppRequest = {}
@@ -51,7 +51,7 @@ export async function buildApp(
   for (const runnable of runnables) registry.add(runnable)
   await app.register(registryPlugin, { registry, drainTimeout: 50, ...engine })
   const basePath = options?.basePath ?? '/a2a'
-  await app.register(a2a, { ...options, basePath })
+  await app.register(a2a, { exposeToolResults: true, ...options, basePath })
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const url = `${origin}${basePath}`

@@ -1,7 +1,7 @@
 import { createInProcessStores, type RunnableDefinition } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
-import { buildApp, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
+import { anyone, buildApp, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
 
 // The default of `Fastify()`.
 const fastify = { forceCloseConnections: 'idle' } as const
@@ -84,7 +84,8 @@ t.test(
   async (t) => {
     const stores = createInProcessStores()
     const lasting = createLasting()
-    const request = { runnables: [lasting.runnable], fastify, engine: { stores, drainTimeout: 50 } }
+    const options = { authenticate: anyone }
+    const request = { runnables: [lasting.runnable], fastify, options, engine: { stores, drainTimeout: 50 } }
     const first = await buildApp(t, request)
     const sent = [
       first.rpc('message/send', say('x', { messageId: 'm' })),

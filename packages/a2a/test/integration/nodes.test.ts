@@ -1,7 +1,7 @@
 import type { Authenticate } from '@svc/registry'
 import { createTestCluster } from '@svc/registry/testing'
 import t, { type Test } from 'tap'
-import { asker, createWaiting } from '../helpers/agents.ts'
+import { createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo, sayV1, type AppRequest } from '../helpers/build-app.ts'
 
 const authenticate: Authenticate = ({ token }) =>
@@ -64,30 +64,4 @@ t.test('a message that arrives on two nodes starts one task, which both return w
     return replies.map((reply) => reply.result.task.id as string)
   })
   for (const [one, other] of await Promise.all(races)) t.equal(one, other)
-})
-
-t.test('a message that follows up on one node cannot start a task on another', async (t) => {
-  const [first, second] = await buildNodes(t, [asker])
-  const { result } = await first.rpc('SendMessage', { ...sayV1('x'), configuration }, ann)
-  const { id: taskId } = result.task
-  const { message } = sayV1('approve') as { message: { messageId: string } }
-  const { taskOfMessage } = second.stores.tasks
-  // The follow-up arrives while the other node starts a task.
-  second.stores.tasks.taskOfMessage = async (...args) => {
-    second.stores.tasks.taskOfMessage = taskOfMessage
-    const known = await taskOfMessage(...args)
-    await first.rpc('SendMessage', { message: { ...message, taskId } }, ann)
-    return known
-  }
-  t.match(await second.rpc('SendMessage', { message }, ann), { error: { code: -32602 } })
-  const { tasks } = (await first.rpc('ListTasks', {}, ann)).result as {
-    tasks: { id: string; status: { state: string } }[]
-  }
-  t.same(
-    tasks.map(({ id, status }) => [id === taskId, status.state]),
-    [
-      [false, 'TASK_STATE_CANCELED'],
-      [true, 'TASK_STATE_COMPLETED']
-    ]
-  )
 })

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import store from '@svc/store'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
-import { buildApp, echo, say, sayV1, type AppRequest } from '../helpers/build-app.ts'
+import { anyone, buildApp, echo, say, sayV1, type AppRequest } from '../helpers/build-app.ts'
 
 const lookup = async () => [{ address: '93.184.215.14', family: 4 }]
 const runnables = [echo, asker]
@@ -20,7 +20,7 @@ for (const [name, begin] of kinds) {
     const app = await buildApp(t, {
       runnables,
       before: begin(t.testdir()),
-      options: { pushNotifications: { lookup } }
+      options: { authenticate: anyone, pushNotifications: { lookup } }
     })
 
     await t.test('messages, results and push configurations', async (t) => {
@@ -44,23 +44,16 @@ for (const [name, begin] of kinds) {
       t.same((await app.rpc('tasks/pushNotificationConfig/list', { id: task.id })).result, [made])
     })
 
-    await t.test('an id is one message, whatever task it is sent to', async (t) => {
+    await t.test('an id is another message to another task, or with another text', async (t) => {
       const runs = async () => (await app.runs.list({ limit: 1_000 })).runs.length
       const { result: waits } = await app.rpc('message/send', say('asker', { messageId: 'i1' }))
       const answer = (text: string, messageId: string) =>
         app.rpc('message/send', say(text, { messageId, taskId: waits.id }))
       await answer('hm', 'i2')
       const before = await runs()
-      const reused = { error: { code: -32602 } }
-      t.match(
-        await app.rpc('message/send', say('x', { messageId: 'i2' })),
-        reused,
-        'a follow-up begins no task'
-      )
-      t.equal(await runs(), before, 'nothing was executed')
-      await app.rpc('message/send', say('x', { messageId: 'i3' }))
-      t.match(await answer('approve', 'i3'), reused, 'what began a task answers no other')
-      t.match(await answer('approve', 'i2'), reused, 'another text is another message')
+      await app.rpc('message/send', say('x', { messageId: 'i2' }))
+      t.equal(await runs(), before + 1, 'without a task it begins one')
+      t.match(await answer('hm?', 'i2'), { result: { history: { length: 4 } } }, 'another text')
       t.match(
         await answer('hm', 'i2'),
         { result: { status: { state: 'input-required' } } },
@@ -191,7 +184,11 @@ t.test('a task survives a restart', async (t) => {
   const folder = t.testdir()
   const before: Before = async (app) => app.register(store, { url: `sqlite:${join(folder, 'app.db')}` })
   const waiting = createWaiting()
-  const first = await buildApp(t, { runnables: [echo, waiting.runnable], before })
+  const first = await buildApp(t, {
+    runnables: [echo, waiting.runnable],
+    before,
+    options: { authenticate: anyone }
+  })
   const { result: done } = await first.rpc('message/send', say('Hello', { messageId: 'm1' }))
   const { result: begun } = await first.rpc('message/send', {
     ...say('waiting'),
@@ -199,7 +196,7 @@ t.test('a task survives a restart', async (t) => {
   })
   await first.app.close()
 
-  const second = await buildApp(t, { runnables: [echo], before })
+  const second = await buildApp(t, { runnables: [echo], before, options: { authenticate: anyone } })
   t.same((await second.rpc('tasks/get', { id: done.id })).result, done)
   t.equal((await second.rpc('message/send', say('Hello', { messageId: 'm1' }))).result.id, done.id)
   const { result: lost } = await second.rpc('message/send', say('x', { contextId: done.contextId }))

@@ -55,6 +55,25 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.equal(await runs.create(again), undefined, 'removing the run frees its key')
   })
 
+  test('frees the start keys of ended runs', async (t, { runs, log }) => {
+    const first = storedRun({ startKey: { key: 'k', hash: 'h' } })
+    const again = storedRun({ startKey: { key: 'k', hash: 'h' } })
+    await runs.create(first)
+    await runs.freeStartKey(first.runId)
+    t.same((await runs.create(again))?.runId, first.runId, 'an unfinished run keeps its key')
+    await log.append(first.runId, 1, [textEntry(1)], completed)
+    await runs.freeStartKey('missing')
+    await runs.freeStartKey(first.runId)
+    await runs.freeStartKey(first.runId)
+    t.equal((await runs.find(first.runId))?.startKey, null)
+    t.equal(await runs.findStarted(first), undefined)
+    t.equal(await runs.create(again), undefined)
+    await runs.freeStartKey(first.runId)
+    t.equal((await runs.findStarted(first))?.runId, again.runId, 'the run that has the key now keeps it')
+    await runs.remove(first.runId)
+    t.equal((await runs.findStarted(first))?.runId, again.runId)
+  })
+
   test('concurrent starts with one key create one run', async (t, { runs }) => {
     const all = Array.from({ length: 20 }, () => storedRun({ startKey: { key: 'k', hash: 'h' } }))
     const earlier = await Promise.all(all.map(async (run) => runs.create(run)))

@@ -32,6 +32,15 @@ export function createRunStore(
     },
     find: (runId) => findRun(db, runId),
     findStarted: (run) => findByStartKey(db, run),
+    freeStartKey: (runId) =>
+      commit.write(async (trx) => {
+        await trx
+          .updateTable('run')
+          .set({ start_key: null, start_hash: null })
+          .where('run_id', '=', runId)
+          .where('status', 'in', TERMINAL)
+          .execute()
+      }),
     async *readResult(runId) {
       const row = db.selectFrom('run').select('result').where('run_id', '=', runId)
       const { result } = (await row.executeTakeFirst()) ?? {}

@@ -196,6 +196,8 @@ export interface RunStore {
   find(runId: string): Awaitable<RunSummary | undefined>
   /** The run that its owner has begun with this start key, without fields that may be large. */
   findStarted(run: Pick<StoredRun, 'owner' | 'registry' | 'startKey'>): Awaitable<RunSummary | undefined>
+  /** Takes the start key from an ended run, so that the next start with the key begins another one; unfinished runs keep theirs. */
+  freeStartKey(runId: string): Awaitable<void>
   /** The JSON of a run's result; no pieces if there is none. */
   readResult(runId: string): JsonPieces
   /** Newest first by `createdAt`, then by id. @throws REG_ERR_BAD_CURSOR */

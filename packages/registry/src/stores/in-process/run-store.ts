@@ -25,6 +25,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       const run = runs.findStarted(start)
       return run && summaryOf(run)
     },
+    freeStartKey: (runId) => runs.freeStartKey(runId),
     *readResult(runId) {
       const result = runs.find(runId)?.record.result
       if (result) yield* encodePieces(result)

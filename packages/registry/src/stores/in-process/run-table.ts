@@ -117,6 +117,15 @@ export class RunTable {
     return key === undefined ? undefined : this.#byStartKey.get(key)
   }
 
+  /** As `RunStore.freeStartKey`. */
+  freeStartKey(runId: string): void {
+    const run = this.#ended.get(runId)
+    if (run?.claim === undefined) return
+    this.#byStartKey.leave(run.claim)
+    run.claim = undefined
+    run.record = { ...run.record, startKey: null }
+  }
+
   find(runId: string): RunEntry | undefined {
     return this.#live.get(runId) ?? this.#ended.get(runId)
   }
