@@ -94,7 +94,7 @@ export async function readTask(
 }
 
 /** The clients' messages of a task; none if another surface started it. */
-export async function readMessages({ tasks }: Pick<TaskSource, 'tasks'>, taskId: string): Promise<Message[]> {
+async function readMessages({ tasks }: Pick<TaskSource, 'tasks'>, taskId: string): Promise<Message[]> {
   const stored: StoredTask | undefined = await tasks.get(taskId)
   return (stored?.messages ?? []) as Message[]
 }
