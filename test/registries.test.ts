@@ -130,7 +130,11 @@ t.test('message ids and contexts are separate per registry', async (t) => {
       const registry = createRegistry({ id })
       for (const name of ['first', 'second'])
         registry.add({ kind: 'agent', name, run: () => `${id} ${name}` })
-      await app.register(a2a, { basePath: `/${id}`, registry })
+      await app.register(a2a, {
+        basePath: `/${id}`,
+        registry,
+        authenticate: () => ({ sub: 'ada', scopes: [] })
+      })
     }
   })
   const textOf = (task: { artifacts: { parts: { text: string }[] }[] }) => task.artifacts[0]?.parts[0]?.text
