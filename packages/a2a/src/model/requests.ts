@@ -3,7 +3,7 @@ import type { ProtocolVersion } from '../wire/versions.ts'
 import type { AgentCard } from './agent-card.ts'
 import type { Message } from './message.ts'
 import type { GivenPushConfig, TaskPushConfig } from './push.ts'
-import type { Task, TaskEvent, TaskState } from './task.ts'
+import type { Reply, Task, TaskEvent, TaskState } from './task.ts'
 
 /** A message and the form of its answer. */
 export interface SendRequest {
@@ -52,7 +52,7 @@ export interface Requests {
 
 /** The result of each operation; of those that stream, one event. */
 export interface Results {
-  send: Task
+  send: Reply
   stream: TaskEvent
   get: Task
   list: TaskList

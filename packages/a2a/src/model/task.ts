@@ -43,6 +43,9 @@ export type TaskEvent =
   | (TaskIds & { type: 'status'; status: TaskStatus })
   | (TaskIds & { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean })
 
+/** The answer to a message: its task, or a message alone. */
+export type Reply = Extract<TaskEvent, { type: 'task' | 'message' }>
+
 // A cache of one: under load many tasks change within a millisecond.
 let last = { at: Number.NaN, text: '' }
 

@@ -77,7 +77,7 @@ export const codecV03: Codec = {
   },
   tenantOf: () => undefined,
   encode: {
-    send: encodeTask,
+    send: encodeEvent,
     stream: encodeEvent,
     get: encodeTask,
     list: ({ tasks, ...page }) => ({ tasks: tasks.map(encodeTask), ...page }),

@@ -73,7 +73,7 @@ export const restCodecV03: Codec = {
   },
   encode: {
     ...codecV03.encode,
-    send: (task) => ({ task: encodeRestTask(task) }),
+    send: encodeRestEvent,
     stream: encodeRestEvent,
     get: encodeRestTask,
     list: ({ tasks, ...page }) => ({ tasks: tasks.map(encodeRestTask), ...page }),

@@ -80,7 +80,7 @@ export const codecV10: Codec = {
   },
   tenantOf: ({ tenant }) => (tenant as string | null | undefined) || undefined,
   encode: {
-    send: (task) => ({ task: encodeTask(task) }),
+    send: encodeEvent,
     stream: encodeEvent,
     get: encodeTask,
     list: ({ tasks, ...page }) => ({ tasks: tasks.map(encodeTask), ...page }),
