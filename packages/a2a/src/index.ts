@@ -4,7 +4,13 @@ export type { CardAgent, CardFacts } from './cards/build-card.ts'
 export type { AgentCardV03, AgentCardV10, BuiltCard } from './wire/encode-card.ts'
 export type { OAuthFlows, SecurityScheme, SecuritySchemeV10 } from './wire/security-scheme.ts'
 export { A2aOptionsSchema, type A2aOptions } from './options.ts'
-export type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from './model/agent-card.ts'
+export type {
+  AgentCard,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill,
+  SecurityRequirement
+} from './model/agent-card.ts'
 export type { ProtocolVersion } from './wire/versions.ts'
 export type { DeliveryRules } from './push/deliver.ts'
 export type { Lookup } from '@svc/registry/kit'

@@ -11,6 +11,17 @@ export function requireHttpUrl(option: string, given: string): URL {
   return url
 }
 
+/** Checks the URLs that a card shows; `path` is before their names. @throws A2A_ERR_BAD_OPTION */
+export function requireCardUrls(
+  urls: { documentationUrl?: string | undefined; iconUrl?: string | undefined },
+  path = ''
+): void {
+  for (const name of ['documentationUrl', 'iconUrl'] as const) {
+    const url = urls[name]
+    if (url !== undefined) requireHttpUrl(path + name, url)
+  }
+}
+
 /** Checks that the value of an option is JSON, for the card. @throws A2A_ERR_BAD_OPTION */
 export function requireJson(option: string, given: unknown): void {
   try {

@@ -4,6 +4,7 @@ import {
   functionSchema,
   givenOf,
   MAX_TIMER,
+  MediaRangeSchema,
   namedRunnablesSchema,
   optionsSchema,
   POLICY_OPTIONS,
@@ -14,7 +15,7 @@ import {
 import type { RegisterOptions } from 'fastify'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension, AgentProvider } from './model/agent-card.ts'
-import { requireHttpUrl, requireJson } from './option-checks.ts'
+import { requireCardUrls, requireHttpUrl, requireJson } from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import type { ExtendCard } from './service/surface.ts'
 import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
@@ -45,6 +46,14 @@ export interface A2aOptions {
   version?: string
   /** Organization on the card. */
   provider?: AgentProvider
+  /** URL of the documentation, on the card; default: that of the only agent. */
+  documentationUrl?: string
+  /** URL of an icon, on the card; default: that of the only agent. */
+  iconUrl?: string
+  /** Media types of messages, with wildcards such as `image/*`; agents may have their own; default `text/plain` and `application/json`. */
+  defaultInputModes?: readonly string[]
+  /** Media types of answers; agents may have their own; default `text/plain` and `application/json`. */
+  defaultOutputModes?: readonly string[]
   /** Versions of the protocol to serve, `0.3` with 0.2.x; default both. */
   versions?: readonly ProtocolVersion[]
   /** Credentials → principal; `false`: everyone is anonymous; default that of `@svc/registry`. */
@@ -74,6 +83,7 @@ export interface A2aOptions {
 
 const fn = Type.Function([], Type.Unknown())
 const text = Type.String({ minLength: 1 })
+const modes = Type.Array(MediaRangeSchema, { minItems: 1, uniqueItems: true })
 const milliseconds = Type.Integer({ minimum: 1, maximum: MAX_TIMER })
 
 const PushSchema = optionsSchema<DeliveryRules>({
@@ -108,6 +118,10 @@ export const CARD_FIELDS = {
     { organization: Type.String(), url: Type.Optional(Type.String()) },
     { additionalProperties: false }
   ),
+  documentationUrl: text,
+  iconUrl: text,
+  defaultInputModes: modes,
+  defaultOutputModes: modes,
   versions: Type.Array(ProtocolVersionSchema, { minItems: 1, uniqueItems: true })
 }
 
@@ -149,6 +163,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   const { prefix = '', logLevel, logSerializers, ...options } = given
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
   if (options.url !== undefined) requireHttpUrl('url', options.url)
+  requireCardUrls(options)
   requireJson('extensions', options.extensions)
   const { pushNotifications: push = false, basePath = DEFAULTS.basePath, limits } = options
   const registerOptions: RegisterOptions = {

@@ -6,6 +6,7 @@ import {
   rootOf,
   warnOfTimeouts
 } from '@svc/registry/kit'
+import type { Runnable } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import { KeyedLock } from '@svc/registry/store-kit'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
@@ -68,6 +69,7 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
   const { runs } = app
   const { agents, registry = app.registry, tasks = runs.stores.tasks, push } = settings
   const { name, description, version, provider, versions, url } = settings
+  const { documentationUrl, iconUrl, defaultInputModes, defaultOutputModes } = settings
   const { heartbeat, exposeToolResults, dedupeWindow } = settings
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
@@ -82,6 +84,7 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
   )
   const facts = {
     ...{ name, description, version, provider, versions },
+    ...{ documentationUrl, iconUrl, defaultInputModes, defaultOutputModes },
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
     extensions: settings.extensions,
@@ -108,7 +111,7 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     buildCard: (origin, tenant) =>
       tenant === undefined
         ? createCard(exposed.all(), url ?? origin + path, facts)
-        : createCard([tenant], url ?? origin + path, toTenantFacts(facts, tenant.name)),
+        : createCard([tenant], url ?? origin + path, toTenantFacts(facts, tenant)),
     fileUrl,
     dedupeWindow,
     exposeToolResults,
@@ -116,13 +119,23 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
   }
 }
 
-// The card of a tenant has the agent's own name, and the versions in which requests can name it.
+// The card of a tenant has what the agent says of itself, and the versions in which requests can name it.
 function toTenantFacts(
   facts: CardFacts & { versions: readonly ProtocolVersion[] },
-  tenant: string
+  { name, card = {} }: Runnable
 ): CardFacts {
   const versions = facts.versions.filter((version) => codecFor(version, 'rpc').hasTenants)
-  return { ...facts, name: undefined, description: undefined, versions, tenant }
+  return {
+    ...facts,
+    name: undefined,
+    description: undefined,
+    defaultInputModes: card.inputModes ?? facts.defaultInputModes,
+    defaultOutputModes: card.outputModes ?? facts.defaultOutputModes,
+    documentationUrl: card.documentationUrl ?? facts.documentationUrl,
+    iconUrl: card.iconUrl ?? facts.iconUrl,
+    versions,
+    tenant: name
+  }
 }
 
 function takeJson(scope: FastifyInstance, { bodyLimit, jsonDepth }: Settings): void {

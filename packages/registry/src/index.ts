@@ -83,6 +83,7 @@ export type {
   RunnableMetadata,
   RunOutput
 } from './contract/runnable.ts'
+export type { RunnableCard } from './contract/runnable-card.ts'
 export * from './contract/scopes.ts'
 export { tellable, type TellableFault } from './contract/tellable.ts'
 export { addUsage, ZERO_USAGE, type Usage } from './contract/usage.ts'

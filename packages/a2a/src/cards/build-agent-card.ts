@@ -1,7 +1,13 @@
 import { requireOptions } from '@svc/registry/kit'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
-import { requireEntries, requireHttpUrl, requireJson, requireNames } from '../option-checks.ts'
+import {
+  requireCardUrls,
+  requireEntries,
+  requireHttpUrl,
+  requireJson,
+  requireNames
+} from '../option-checks.ts'
 import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
 import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'
 import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
@@ -23,6 +29,7 @@ export function buildAgentCard<const Versions extends readonly ProtocolVersion[]
   const schema = isAgent(agents) ? OneAgentCardSchema : AgentsCardSchema
   requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
   requireHttpUrl('baseUrl', baseUrl)
+  requireCardUrls(facts, 'facts/')
   requireJson('facts/extensions', facts.extensions)
   requireJson('facts/securitySchemes', facts.securitySchemes)
   const list = toList(agents)
@@ -36,7 +43,8 @@ function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgen
   return requireEntries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
     kind: agent.kind,
     name,
-    ...(agent.description !== undefined && { description: agent.description })
+    ...(agent.description !== undefined && { description: agent.description }),
+    ...(agent.card !== undefined && { card: agent.card })
   }))
 }
 

@@ -1,5 +1,11 @@
-import type { Runnable, RunnableDefinition, SecuritySchemes } from '@svc/registry'
-import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.ts'
+import type { Runnable, RunnableCard, RunnableDefinition, SecuritySchemes } from '@svc/registry'
+import type {
+  AgentCard,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill,
+  SecurityRequirement
+} from '../model/agent-card.ts'
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
 
 /** The contents of a card, besides its agents. */
@@ -24,18 +30,31 @@ export interface CardFacts {
   securitySchemes?: SecuritySchemes | undefined
   /** The tenant that requests have to name. */
   tenant?: string | undefined
+  /** Media types of messages, unless an agent has its own; default `text/plain` and `application/json`. */
+  defaultInputModes?: readonly string[] | undefined
+  /** Media types of answers, unless an agent has its own; default `text/plain` and `application/json`. */
+  defaultOutputModes?: readonly string[] | undefined
+  /** The URL of the documentation; default: that of the only agent. */
+  documentationUrl?: string | undefined
+  /** The URL of the icon; default: that of the only agent. */
+  iconUrl?: string | undefined
 }
 
+/** The media types of services that name no others. */
+const DEFAULT_MODES: readonly string[] = Object.freeze(['text/plain', 'application/json'])
+
 /** A runnable, or the definition of one. */
-export type CardAgent = Pick<Runnable | RunnableDefinition, 'kind' | 'name' | 'description'>
+export type CardAgent = Pick<Runnable | RunnableDefinition, 'kind' | 'name' | 'description' | 'card'>
 
 /** Makes the neutral card of the agents at a URL. */
 export function createCard(agents: readonly CardAgent[], url: string, facts: CardFacts = {}): AgentCard {
   const names = agents.map(({ name }) => name)
   const [only] = agents
   const isOne = agents.length === 1
+  const own: RunnableCard = (isOne ? only!.card : undefined) ?? {}
+  const { documentationUrl = own.documentationUrl, iconUrl = own.iconUrl } = facts
   return {
-    name: facts.name ?? (isOne ? only!.name : 'Agent service'),
+    name: facts.name ?? (isOne ? (own.title ?? only!.name) : 'Agent service'),
     description: facts.description ?? describe(names, only?.description),
     version: facts.version ?? '1.0.0',
     // The protocol requires a URL.
@@ -47,6 +66,10 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     extendedCard: facts.extendedCard ?? false,
     ...(facts.extensions?.length && { extensions: facts.extensions }),
     securitySchemes: facts.securitySchemes ?? {},
+    defaultInputModes: facts.defaultInputModes ?? own.inputModes ?? DEFAULT_MODES,
+    defaultOutputModes: facts.defaultOutputModes ?? own.outputModes ?? DEFAULT_MODES,
+    ...(documentationUrl !== undefined && { documentationUrl }),
+    ...(iconUrl !== undefined && { iconUrl }),
     skills: agents.map(toSkill)
   }
 }
@@ -57,6 +80,20 @@ function describe(names: readonly string[], about: string | undefined): string {
   return `${names.length} agents: ${names.join(', ')}.`
 }
 
-function toSkill({ kind, name, description }: CardAgent): AgentSkill {
-  return { id: name, name, description: description || `The ${kind} ${name}`, tags: [kind] }
+function toSkill({ kind, name, description, card = {} }: CardAgent): AgentSkill {
+  const { title = name, tags = [kind], examples, inputModes, outputModes, security } = card
+  return {
+    id: name,
+    name: title,
+    description: description || `The ${kind} ${name}`,
+    tags: [...tags],
+    ...(examples && { examples: [...examples] }),
+    ...(inputModes && { inputModes: [...inputModes] }),
+    ...(outputModes && { outputModes: [...outputModes] }),
+    ...(security && { security: security.map(copyRequirement) })
+  }
+}
+
+function copyRequirement(given: Readonly<Record<string, readonly string[]>>): SecurityRequirement {
+  return Object.fromEntries(Object.entries(given).map(([scheme, scopes]) => [scheme, [...scopes]]))
 }

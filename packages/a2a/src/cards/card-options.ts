@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { optionsSchema, RunnableKindSchema } from '@svc/registry/kit'
+import { optionsSchema, RunnableCardSchema, RunnableKindSchema } from '@svc/registry/kit'
 import { CARD_FIELDS, ExtensionsSchema } from '../options.ts'
 import type { CardFacts } from './build-card.ts'
 import { SecuritySchemesSchema } from './security-schemes.ts'
@@ -18,7 +18,8 @@ const FactsSchema = optionsSchema<Omit<CardFacts, 'provider'>>({
 const AgentSchema = Type.Object({
   kind: RunnableKindSchema,
   name: Type.String(),
-  description: Type.Optional(Type.String())
+  description: Type.Optional(Type.String()),
+  card: Type.Optional(RunnableCardSchema)
 })
 
 const withAgents = (agents: TSchema) =>

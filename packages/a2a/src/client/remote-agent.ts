@@ -37,7 +37,7 @@ const POLL_EVERY = 1_000
 export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
   requireOptions(RemoteAgentOptionsSchema, options, A2A_ERR_BAD_OPTION)
   const { host } = requireHttpUrl('url', options.url)
-  const { description } = options
+  const { description, card } = options
   const name =
     options.name === undefined
       ? requireNameOption('name, by default the host of url', host)
@@ -49,6 +49,7 @@ export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
     kind: 'agent',
     name,
     description,
+    card,
     stream: (input, context) =>
       streamRemote(input, context, { connection, sessions, agentName: options.agentName })
   })

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { functionSchema, MAX_TIMER, optionsSchema } from '@svc/registry/kit'
+import type { RunnableCard } from '@svc/registry'
+import { functionSchema, MAX_TIMER, optionsSchema, RunnableCardSchema } from '@svc/registry/kit'
 import { ExtensionUriSchema } from '../options.ts'
 import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 
@@ -14,6 +15,8 @@ export interface RemoteAgentOptions {
   name?: string
   /** Description of the runnable. */
   description?: string
+  /** What agent cards say of the runnable. */
+  card?: RunnableCard
   /** Agent of the service, if it has several: `metadata.agentName`. */
   agentName?: string
   /** Sent with every request; a function is called each time. */
@@ -40,6 +43,7 @@ const milliseconds = Type.Integer({ minimum: 1, maximum: MAX_TIMER })
 const { properties: optional } = optionsSchema<Omit<RemoteAgentOptions, 'url'>>({
   name: text,
   description: text,
+  card: RunnableCardSchema,
   agentName: text,
   headers: Type.Union([Type.Record(Type.String(), Type.String()), functionSchema<() => HeadersOf>()]),
   token: Type.Union([Type.String(), functionSchema<() => string>()]),

@@ -22,7 +22,16 @@ export interface AgentSkill {
   name: string
   description: string
   tags: string[]
+  examples?: string[]
+  /** Media types, with wildcards; default: those of the card. */
+  inputModes?: string[]
+  outputModes?: string[]
+  /** Any of these is enough; each names schemes, with the scopes that are needed. Default: those of the card. */
+  security?: SecurityRequirement[]
 }
+
+/** Schemes that are needed together, with the scopes of each. */
+export type SecurityRequirement = Record<string, string[]>
 
 /** A service of one or many agents. */
 export interface AgentCard {
@@ -39,5 +48,11 @@ export interface AgentCard {
   extendedCard: boolean
   extensions?: readonly AgentExtension[]
   securitySchemes: SecuritySchemes
+  /** Media types of messages, with wildcards. */
+  defaultInputModes: readonly string[]
+  /** Media types of answers. */
+  defaultOutputModes: readonly string[]
+  documentationUrl?: string
+  iconUrl?: string
   skills: AgentSkill[]
 }

@@ -36,6 +36,7 @@ function merge(legacy: AgentCardV03, current: AgentCardV10): AgentCardV03 & Agen
     ...current,
     ...legacy,
     capabilities: { ...legacy.capabilities, ...current.capabilities },
+    skills: legacy.skills.map((skill, index) => ({ ...skill, ...current.skills[index] })),
     ...(securitySchemes && {
       securitySchemes: Object.fromEntries(
         Object.entries(securitySchemes).map(([name, scheme]) => [name, { ...scheme, ...nested[name] }])

@@ -1,4 +1,5 @@
 import type { SecuritySchemes } from '@svc/registry'
+import type { SecurityRequirement } from '../model/agent-card.ts'
 
 /** The fields that all flows of OAuth 2.0 share. */
 interface OAuthFlow {
@@ -70,6 +71,18 @@ function firstOf(flows: object): object {
 }
 
 /** The requirements that any one of the schemes fulfils, without scopes. */
-export function encodeRequirements(schemes: Readonly<Record<string, SecuritySchemeV10>>) {
-  return Object.keys(schemes).map((name) => ({ schemes: { [name]: { list: [] as string[] } } }))
+export function encodeRequirements(
+  schemes: Readonly<Record<string, SecuritySchemeV10>>
+): SecurityRequirementV10[] {
+  return Object.keys(schemes).map((name) => encodeRequirement({ [name]: [] }))
+}
+
+/** Schemes that are needed together, as the protos have them. */
+export interface SecurityRequirementV10 {
+  schemes: Record<string, { list: string[] }>
+}
+
+export function encodeRequirement(required: SecurityRequirement): SecurityRequirementV10 {
+  const schemes = Object.entries(required).map(([name, list]) => [name, { list }])
+  return { schemes: Object.fromEntries(schemes) as SecurityRequirementV10['schemes'] }
 }

@@ -6,12 +6,17 @@ export const TextContentPartSchema = Type.Object(
   { additionalProperties: false }
 )
 
-// RFC 6838, section 4.2, with parameters.
 const NAME = String.raw`[\w!#$&^.+-]+`
-const MIME_TYPE = String.raw`^${NAME}/${NAME}(?:[ \t]*;[ \t]*${NAME}=(?:${NAME}|"[^"\r\n]*"))*$`
+
+/** The pattern of a media type, with parameters: RFC 6838, section 4.2. */
+export const MIME_TYPE = String.raw`${NAME}/${NAME}(?:[ \t]*;[ \t]*${NAME}=(?:${NAME}|"[^"\r\n]*"))*`
 
 const media = {
-  mimeType: Type.String({ maxLength: 255, pattern: MIME_TYPE, description: 'A media type: `image/png`' }),
+  mimeType: Type.String({
+    maxLength: 255,
+    pattern: `^${MIME_TYPE}$`,
+    description: 'A media type: `image/png`'
+  }),
   filename: Type.Optional(Type.String({ maxLength: 1024 }))
 }
 const mediaType = Type.Union([Type.Literal('image'), Type.Literal('audio'), Type.Literal('file')])

@@ -3,6 +3,7 @@ import type { RunInput } from './content-part.ts'
 import { RunnableKindSchema, type RunnableKind } from './names.ts'
 import type { YieldedPart } from './part.ts'
 import type { RunContext } from './run-context.ts'
+import type { RunnableCard } from './runnable-card.ts'
 import type { WhenBusy } from './run-body.ts'
 import type { RunResult } from './run-result.ts'
 
@@ -81,6 +82,8 @@ export interface Runnable {
   readonly queue?: boolean | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
   readonly toolNames?: readonly string[] | undefined
+  /** What discovery documents, such as agent cards, say of it. */
+  readonly card?: RunnableCard | undefined
   /**
    * The parts of one execution, in order. The engine adds `start`, `seq` and, if omitted, `finish`. If the stream has `pushTo`
    * (`PushedParts`), the engine has the parts pushed.
@@ -103,6 +106,7 @@ export interface RunnableDefinition {
   steerable?: boolean | undefined
   queue?: boolean | undefined
   toolNames?: readonly string[] | undefined
+  card?: RunnableCard | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>
   run?(input: RunInput, context: RunContext): Promise<RunOutput | RunResult> | RunOutput
   describe?(): Partial<RunnableMetadata>

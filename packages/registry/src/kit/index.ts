@@ -68,6 +68,7 @@ export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
 export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
 export { ToolCallList } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
+export { MediaRangeSchema, RunnableCardSchema } from '../contract/runnable-card.ts'
 export {
   SessionChangeSchema,
   SessionForkSchema,

@@ -3,12 +3,15 @@ import type { TSchema } from '@sinclair/typebox'
 import { requireKind, requireName, type RunnableKind } from '../contract/names.ts'
 import type { YieldedPart } from '../contract/part.ts'
 import type { RunContext } from '../contract/run-context.ts'
+import { RunnableCardSchema, type RunnableCard } from '../contract/runnable-card.ts'
 import type { WhenBusy } from '../contract/run-body.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from '../contract/runnable.ts'
 import type { VoiceRunnable } from '../contract/voice.ts'
 import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
+import { findFaults } from '../schemas/find-faults.ts'
+import { formatFaults } from '../schemas/format-faults.ts'
 import { collectStream } from './collect-stream.ts'
 import { withOrigin } from './runnable-identity.ts'
 
@@ -30,8 +33,15 @@ export function defineRunnable(definition: RunnableDefinition | Runnable): Runna
   }
   if (!definition.run && !definition.stream)
     throw new REG_ERR_BAD_RUNNABLE(`"${definition.name}" has neither run nor stream`)
+  requireCard(definition)
   const isFixed = isReadOnly(definition, 'kind') && isReadOnly(definition, 'name')
   return isFixed && isComplete(definition) ? definition : wrap(definition)
+}
+
+function requireCard({ name, card }: RunnableDefinition | Runnable): void {
+  if (card === undefined) return
+  const faults = findFaults(RunnableCardSchema, card, { root: 'card', unknown: 'no such field' })
+  if (faults.length > 0) throw new REG_ERR_BAD_RUNNABLE(`"${name}" has a bad card: ${formatFaults(faults)}`)
 }
 
 /** Wraps a runnable under another name. */
@@ -91,6 +101,10 @@ class DefinedRunnable implements Runnable {
 
   get toolNames(): readonly string[] | undefined {
     return this.#definition.toolNames
+  }
+
+  get card(): RunnableCard | undefined {
+    return this.#definition.card
   }
 
   stream(input: RunInput, context: RunContext): AsyncIterable<YieldedPart> {

@@ -100,6 +100,44 @@ t.test('refuses values that are not runnables', async (t) => {
     t.throws(() => defineRunnable({ kind, name: 'a', run: () => '' } as never), { code: 'REG_ERR_BAD_KIND' })
 })
 
+t.test('keeps the card of a definition, and refuses a bad one', async (t) => {
+  const card = {
+    title: 'Ada',
+    tags: [],
+    inputModes: ['*/*', 'image/*', 'text/plain; charset="utf-8"'],
+    outputModes: ['application/vnd.x+json'],
+    iconUrl: 'https://example.org/x.png',
+    security: [{ bearer: ['read'] }]
+  }
+  const given = { kind: 'agent', name: 'a', run: () => '', card } as const
+  t.strictSame(defineRunnable(given).card, card)
+  t.strictSame(toRunnables({ b: given })[0]?.card, card)
+  t.equal(defineRunnable({ ...given, card: undefined }).card, undefined)
+  const cases: [card: unknown, fault: RegExp][] = [
+    [null, /"a" has a bad card: card: expected an object, got null/],
+    [{ titel: 'x' }, /card\/titel: no such field/],
+    [{ title: '' }, /card\/title/],
+    [{ tags: 'x' }, /card\/tags: expected a list, got a string/],
+    [{ inputModes: [] }, /card\/inputModes/],
+    ...['text', 'text/', '/plain', '*', '*/plain', 'text/*; q=1', 'a b/c', 'text/plain\r\n', 'text/pl*'].map(
+      (mode): [unknown, RegExp] => [{ outputModes: [mode] }, /card\/outputModes\/0/]
+    ),
+    ...['/x', 'ftp://x/', 'https://', 'https:///x', 'https://x/ y', 'javascript:alert(1)'].map(
+      (url): [unknown, RegExp] => [
+        { documentationUrl: url, iconUrl: url },
+        /card\/documentationUrl.*card\/iconUrl/
+      ]
+    ),
+    [{ security: { bearer: [] } }, /card\/security/]
+  ]
+  for (const [bad, fault] of cases)
+    t.throws(
+      () => defineRunnable({ ...given, card: bad } as never),
+      { code: 'REG_ERR_BAD_RUNNABLE', message: fault },
+      JSON.stringify(bad)
+    )
+})
+
 t.test('a method sees its own object, a getter is read', async (t) => {
   class Counter {
     readonly kind = 'agent'

@@ -3,6 +3,7 @@ import {
   globalRegistry,
   type Registry,
   type Runnable,
+  type RunnableCard,
   type RunContext,
   type RunInput,
   type RunnableKind,
@@ -10,7 +11,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/registry'
-import { collectStream } from '@svc/registry/kit'
+import { collectStream, RunnableCardSchema } from '@svc/registry/kit'
 import type { PlainSchema } from '../schemas/plain-schema.ts'
 import { reportRun } from '../children/report-run.ts'
 import { toExecution, type RunOptions } from './run-options.ts'
@@ -21,6 +22,8 @@ export interface BaseOptions {
   name: string
   /** Shown to clients. */
   description?: string
+  /** What agent cards and other discovery documents say of it. */
+  card?: RunnableCard
   /** Whether its runs wait in the queue of their engine (`StartOptions.queue`); default false. */
   queue?: boolean
   /** Whether it registers itself; default true. */
@@ -36,6 +39,7 @@ export const BASE_OPTIONS = {
   // Names have an error of their own.
   name: Type.Any(),
   description: Type.Optional(Type.String()),
+  card: Type.Optional(RunnableCardSchema),
   queue: Type.Optional(Type.Boolean()),
   register: Type.Optional(Type.Boolean()),
   registry: Type.Optional(
@@ -65,11 +69,14 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
   readonly #description: string | undefined
   /** As in `Runnable`. */
   readonly queue: boolean | undefined
+  /** As in `Runnable`. */
+  readonly card: RunnableCard | undefined
 
-  constructor({ description, queue }: BaseOptions, name: string) {
+  constructor({ description, queue, card }: BaseOptions, name: string) {
     this.#name = name
     this.#description = description
     this.queue = queue
+    this.card = card
   }
 
   get name(): string {

@@ -80,6 +80,8 @@ t.test('a bad option is an error that names it', async (t) => {
     [{ maxSteps: 0 }, /maxSteps/],
     [{ maxSteps: '3' }, /maxSteps/],
     [{ description: 5 }, /description/],
+    [{ card: { inputModes: ['text'] } }, /card\/inputModes\/0/],
+    [{ card: { colour: 'red' } }, /card\/colour/],
     [{ instructions: 5 }, /instructions/],
     [{ settings: { heat: 1 } }, /settings\/heat/],
     [{ history: { maxMessages: -1 } }, /history\/maxMessages/],

@@ -15,6 +15,8 @@ export interface AgentCardV03 {
   additionalInterfaces: { url: string; transport: string }[]
   provider?: Required<AgentProvider>
   version: string
+  documentationUrl?: string
+  iconUrl?: string
   capabilities: {
     streaming: boolean
     pushNotifications: boolean
@@ -32,6 +34,7 @@ export interface AgentCardV03 {
 
 export function encodeCard(card: AgentCard): AgentCardV03 {
   const { name, description, version, provider, urls, skills, securitySchemes } = card
+  const { documentationUrl, iconUrl } = card
   const names = Object.keys(securitySchemes)
   return {
     protocolVersion: '0.3.0',
@@ -45,6 +48,8 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
     ],
     ...(provider && { provider }),
     version,
+    ...(documentationUrl !== undefined && { documentationUrl }),
+    ...(iconUrl !== undefined && { iconUrl }),
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,
@@ -56,8 +61,8 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
       securitySchemes: securitySchemes as unknown as Record<string, SecurityScheme>,
       security: names.map((each) => ({ [each]: [] }))
     }),
-    defaultInputModes: ['text/plain', 'application/json'],
-    defaultOutputModes: ['text/plain', 'application/json'],
+    defaultInputModes: [...card.defaultInputModes],
+    defaultOutputModes: [...card.defaultOutputModes],
     skills,
     supportsAuthenticatedExtendedCard: card.extendedCard
   }

@@ -1,5 +1,16 @@
 import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../../model/agent-card.ts'
-import { encodeRequirements, encodeSchemes, type SecuritySchemeV10 } from '../security-scheme.ts'
+import {
+  encodeRequirement,
+  encodeRequirements,
+  encodeSchemes,
+  type SecurityRequirementV10,
+  type SecuritySchemeV10
+} from '../security-scheme.ts'
+
+/** A skill on the card of version 1.0. */
+export interface AgentSkillV10 extends Omit<AgentSkill, 'security'> {
+  securityRequirements?: SecurityRequirementV10[]
+}
 
 /**
  * The agent card of version 1.0, as JSON.
@@ -12,6 +23,8 @@ export interface AgentCardV10 {
   supportedInterfaces: { url: string; protocolBinding: string; protocolVersion: string; tenant?: string }[]
   provider?: Required<AgentProvider>
   version: string
+  documentationUrl?: string
+  iconUrl?: string
   capabilities: {
     streaming: boolean
     pushNotifications: boolean
@@ -20,14 +33,15 @@ export interface AgentCardV10 {
   }
   securitySchemes?: Record<string, SecuritySchemeV10>
   /** Any of these is enough; each names schemes, with the scopes that are needed. */
-  securityRequirements?: { schemes: Record<string, { list: string[] }> }[]
+  securityRequirements?: SecurityRequirementV10[]
   defaultInputModes: string[]
   defaultOutputModes: string[]
-  skills: AgentSkill[]
+  skills: AgentSkillV10[]
 }
 
 export function encodeCard(card: AgentCard): AgentCardV10 {
   const { name, description, version, provider, urls, versions, skills, securitySchemes, tenant } = card
+  const { documentationUrl, iconUrl } = card
   const about = tenant === undefined ? {} : { tenant }
   const schemes = encodeSchemes(securitySchemes)
   return {
@@ -41,6 +55,8 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
       ]),
     ...(provider && { provider }),
     version,
+    ...(documentationUrl !== undefined && { documentationUrl }),
+    ...(iconUrl !== undefined && { iconUrl }),
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,
@@ -51,8 +67,11 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
       securitySchemes: schemes,
       securityRequirements: encodeRequirements(schemes)
     }),
-    defaultInputModes: ['text/plain', 'application/json'],
-    defaultOutputModes: ['text/plain', 'application/json'],
-    skills
+    defaultInputModes: [...card.defaultInputModes],
+    defaultOutputModes: [...card.defaultOutputModes],
+    skills: skills.map(({ security, ...skill }) => ({
+      ...skill,
+      ...(security && { securityRequirements: security.map(encodeRequirement) })
+    }))
   }
 }
