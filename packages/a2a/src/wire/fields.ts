@@ -10,6 +10,8 @@ export const optional = {
   historyLength: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
   strings: Type.Optional(Type.Array(Type.String()))
 }
+/** The id of a configuration, which is a segment of paths: the router takes those of up to 100 characters. */
+export const configId = Type.Optional(Type.String({ minLength: 1, maxLength: 100 }))
 /** The parts of a message; their content is checked by kind. */
 export const parts = Type.Array(Type.Object({}), { minItems: 1, maxItems: 1000 })
 /** A header value of a push. RFC 9110, section 5.5. */

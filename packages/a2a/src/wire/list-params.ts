@@ -39,11 +39,16 @@ export function decodeList(params: unknown): ListRequest {
   }
 }
 
-// The pattern admits dates that do not exist.
+// The pattern admits dates that do not exist, and `Date` takes the 30th of February for the 2nd of March. Statuses have
+// milliseconds: a finer time is after the millisecond it begins with.
 function requireTime(time: string | undefined): string | undefined {
-  if (time !== undefined && Number.isNaN(Date.parse(time)))
+  if (time === undefined) return undefined
+  const [, year, month, day, finer = ''] = /^(\d{4})-(\d\d)-(\d\d)T[\d:]+(?:\.\d{1,3}(\d*))?/.exec(time)!
+  const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
+  const at = Date.parse(time)
+  if (Number.isNaN(at) || Number(day) > daysOfMonth)
     throw badParams('statusTimestampAfter', 'Expected a time that exists')
-  return time
+  return Number(finer) === 0 ? time : new Date(at + 1).toISOString()
 }
 
 // An unspecified value of a proto filters nothing.

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { headerText, id, optional, parts, scheme, url } from '../fields.ts'
+import { configId, headerText, id, optional, parts, scheme, url } from '../fields.ts'
 
 /** Parameters of versions 0.2 and 0.3. */
 export const PushConfigSchema = Type.Object({
-  id: optional.id,
+  id: configId,
   url,
   token: Type.Optional(headerText),
   authentication: Type.Optional(

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { headerText, id, optional, parts, scheme, url } from '../fields.ts'
+import { configId, headerText, id, optional, parts, scheme, url } from '../fields.ts'
 
 const tenant = { tenant: optional.text }
 const authentication = Type.Object({
@@ -7,7 +7,7 @@ const authentication = Type.Object({
   credentials: Type.Optional(headerText)
 })
 const push = {
-  id: optional.id,
+  id: configId,
   url,
   token: Type.Optional(headerText),
   authentication: Type.Optional(authentication)
