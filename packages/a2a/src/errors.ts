@@ -66,6 +66,8 @@ export const A2A_ERR_BAD_TOKEN = createError('A2A_ERR_BAD_TOKEN', 'The credentia
 export const A2A_ERR_FORBIDDEN = createError<[string]>('A2A_ERR_FORBIDDEN', 'Not allowed%s', 403)
 /** The body is larger than `limits.bodyLimit`. */
 export const A2A_ERR_BODY_TOO_LARGE = createError('A2A_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
+/** A hook of the app refused the request; the status and the text are those of its error. */
+export const A2A_ERR_REFUSED = createError<[string]>('A2A_ERR_REFUSED', '%s', 400)
 /** A remote A2A server is unreachable, or refuses a request. */
 export const A2A_ERR_REMOTE = createError<[string, ErrorOptions?]>(
   'A2A_ERR_REMOTE',

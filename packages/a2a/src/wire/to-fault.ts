@@ -1,6 +1,6 @@
 import { isTellable } from '@svc/registry'
 import { toStoredError } from '@svc/registry/kit'
-import { A2A_ERR_INTERNAL } from '../errors.ts'
+import { A2A_ERR_INTERNAL, A2A_ERR_REFUSED } from '../errors.ts'
 
 /** A field that is invalid. */
 export interface Violation {
@@ -84,8 +84,19 @@ export function toFault(err: unknown): Fault {
     const { code, message, statusCode, retryAfter } = toStoredError(err)
     return fault(code, message, statusCode, thrown, retryAfter)
   }
+  const status = Number(thrown['statusCode'])
+  if (status >= 400 && status < 500) return refusal(status, thrown)
   const { code: internal, message: generic } = new A2A_ERR_INTERNAL()
-  return fault(internal, generic, 500, {})
+  return fault(internal, generic, status >= 500 && status < 600 ? status : 500, {})
+}
+
+// A hook of the app refuses a request, such as one over a rate limit, and may have set `Retry-After`. Its code is passed on, unless it
+// is one of Fastify or claims to be one of ours.
+function refusal(status: number, { code: given, message }: Record<string, unknown>): Fault {
+  const isOwn =
+    typeof given === 'string' && /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given)
+  const code = isOwn ? given : new A2A_ERR_REFUSED('').code
+  return { ...fault(code, String(message), status, {}), retryAfter: undefined }
 }
 
 function fault(
