@@ -36,6 +36,8 @@ export interface A2aOptions {
   registry?: Registry
   /** Path of the JSON-RPC endpoint; HTTP+JSON is below it; default `/`. */
   basePath?: string
+  /** Path of the agents' own endpoints, below `basePath` and before the name; default `/agents`. */
+  agentPath?: string
   /** Public URL of the endpoint, for the card, behind a proxy. */
   url?: string
   /** Name on the card; default: that of the only agent, or `Agent service`. */
@@ -131,6 +133,7 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   ),
   registry: Type.Unsafe<Registry>(Type.Object({ get: fn, list: fn })),
   basePath: Type.String({ pattern: '^/([\\w.~-]+(/[\\w.~-]+)*/?)?$' }),
+  agentPath: Type.String({ pattern: '^(/[\\w.~-]+)+$' }),
   url: text,
   ...CARD_FIELDS,
   ...POLICY_OPTIONS,
@@ -150,6 +153,7 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
 const NO_EXTENSIONS: readonly AgentExtension[] = Object.freeze([])
 const DEFAULTS = Object.freeze({
   basePath: '/',
+  agentPath: '/agents',
   versions: PROTOCOL_VERSIONS,
   extensions: NO_EXTENSIONS,
   dedupeWindow: 60_000,

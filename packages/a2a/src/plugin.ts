@@ -13,13 +13,13 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, Regis
 import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
 import type { Binding } from './bindings/binding.ts'
-import { refuseRpc, rpcRoutes } from './bindings/json-rpc.ts'
-import { filePathOf, fileRoute } from './bindings/file-route.ts'
+import { AgentPaths } from './bindings/agent-paths.ts'
+import { agentRpcRoute, refuseRpc, rpcRoutes } from './bindings/json-rpc.ts'
+import { agentFileRoute, filePathOf, fileRoute } from './bindings/file-route.ts'
 import { negotiateVersion } from './bindings/negotiate-version.ts'
-import { extendedCardRoutes, refuseRest, restRoutes, tenantRoutes } from './bindings/rest.ts'
-import { TenantPaths } from './bindings/tenant-paths.ts'
+import { agentRestRoutes, extendedCardRoutes, refuseRest, restRoutes } from './bindings/rest.ts'
 import { createCard, type CardFacts } from './cards/build-card.ts'
-import { cardRoutes, tenantCardRoute } from './cards/card-routes.ts'
+import { agentCardRoute, cardRoutes } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
@@ -44,11 +44,11 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
-  const codec = versions.map((version) => codecFor(version, 'rest')).find(({ hasTenants }) => hasTenants)
-  const tenants = codec && new TenantPaths(app, path, surface.exposed, codec)
+  const { agentPath } = settings
+  const paths = new AgentPaths(app, { path, agentPath, versions }, surface.exposed)
 
   cardRoutes(app, path, binding)
-  if (tenants !== undefined) tenantCardRoute(app, path, binding, tenants)
+  agentCardRoute(app, path, binding, paths)
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
@@ -58,7 +58,9 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     restRoutes(scope, basePath, binding)
     fileRoute(scope, basePath, binding)
     if (surface.extendCard !== undefined) extendedCardRoutes(scope, basePath, binding)
-    if (tenants !== undefined) tenantRoutes(scope, basePath, binding, tenants)
+    agentRpcRoute(scope, basePath, binding, paths)
+    agentRestRoutes(scope, basePath, binding, paths)
+    agentFileRoute(scope, basePath, binding, paths)
     scope.addHook('onReady', async () => surface.pushes?.resume())
     streams.endWith(scope)
     scope.addHook('onClose', async () => surface.pushes?.close())
@@ -91,8 +93,11 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     securitySchemes: policy.authenticate?.schemes
   }
   const path = app.prefix + settings.basePath || '/'
+  const urlOf = (origin: string) => url ?? origin + path
+  const ownUrlOf = (origin: string, agent: string) =>
+    `${withoutSlash(urlOf(origin))}${settings.agentPath}/${encodeURIComponent(agent)}`
   const fileUrl = (origin: string, taskId: string, fileId: string) =>
-    (url ?? origin + path).replace(/\/+$/, '') + filePathOf(taskId, fileId)
+    withoutSlash(urlOf(origin)) + filePathOf(taskId, fileId)
   return {
     runs,
     tasks,
@@ -110,8 +115,12 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
     extensions: settings.extensions,
     buildCard: (origin, tenant) =>
       tenant === undefined
-        ? createCard(exposed.all(), url ?? origin + path, facts)
-        : createCard([tenant], url ?? origin + path, toTenantFacts(facts, tenant)),
+        ? createCard(exposed.all(), urlOf(origin), facts)
+        : createCard([tenant], urlOf(origin), toTenantFacts(facts, tenant)),
+    atEndpointOf: (agent) => ({
+      buildCard: (origin) => createCard([agent], ownUrlOf(origin, agent.name), toAgentFacts(facts, agent)),
+      fileUrl: (origin, taskId, fileId) => ownUrlOf(origin, agent.name) + filePathOf(taskId, fileId)
+    }),
     fileUrl,
     dedupeWindow,
     exposeToolResults,
@@ -119,12 +128,21 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
   }
 }
 
-// The card of a tenant has what the agent says of itself, and the versions in which requests can name it.
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
+}
+
+// The card of a tenant has the versions in which requests can name it.
 function toTenantFacts(
   facts: CardFacts & { versions: readonly ProtocolVersion[] },
-  { name, card = {} }: Runnable
+  agent: Runnable
 ): CardFacts {
   const versions = facts.versions.filter((version) => codecFor(version, 'rpc').hasTenants)
+  return { ...toAgentFacts(facts, agent), versions, tenant: agent.name }
+}
+
+// The card of one agent of several has what the agent says of itself.
+function toAgentFacts(facts: CardFacts, { card = {} }: Runnable): CardFacts {
   return {
     ...facts,
     name: undefined,
@@ -132,9 +150,7 @@ function toTenantFacts(
     defaultInputModes: card.inputModes ?? facts.defaultInputModes,
     defaultOutputModes: card.outputModes ?? facts.defaultOutputModes,
     documentationUrl: card.documentationUrl ?? facts.documentationUrl,
-    iconUrl: card.iconUrl ?? facts.iconUrl,
-    versions,
-    tenant: name
+    iconUrl: card.iconUrl ?? facts.iconUrl
   }
 }
 

@@ -6,7 +6,7 @@ import type { Call, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
 import { activateExtensions } from '../service/extensions.ts'
 import type { Surface } from '../service/surface.ts'
-import { toTenant } from '../service/tenant.ts'
+import { toOwnSurface, toTenant } from '../service/tenant.ts'
 import type { Codec } from '../wire/codec.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
 import type { ProtocolVersion } from '../wire/versions.ts'
@@ -22,6 +22,11 @@ export interface Binding {
   readonly surface: Surface
   readonly versions: readonly ProtocolVersion[]
   readonly streams: OpenReplies
+}
+
+/** The binding below an agent's own endpoint. @throws A2A_ERR_BAD_PARAMS */
+export function toOwnBinding(binding: Binding, agent: string): Binding {
+  return { ...binding, surface: toOwnSurface(binding.surface, agent) }
 }
 
 /** Decodes the parameters and runs the operation. @throws A2A_ERR_BAD_PARAMS, and what its handler throws */

@@ -10,7 +10,8 @@ import { codecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
-import { perform, takeFault, type Binding } from './binding.ts'
+import type { AgentPaths } from './agent-paths.ts'
+import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream, encodeData } from './event-stream.ts'
 import { negotiateVersion, refusalOf } from './negotiate-version.ts'
 import { idOf, readCall, type RpcCall } from './rpc-call.ts'
@@ -36,6 +37,18 @@ export function rpcRoutes(scope: FastifyInstance, basePath: string, binding: Bin
   const isOne = ignoreTrailingSlash === true || routerOptions.ignoreTrailingSlash === true
   for (const url of new Set([basePath || '/', isOne ? basePath || '/' : `${basePath}/`]))
     scope.post(url, (request, reply) => answerRpc(binding, request, reply))
+}
+
+/** JSON-RPC at the endpoint of each agent. */
+export function agentRpcRoute(
+  scope: FastifyInstance,
+  basePath: string,
+  binding: Binding,
+  paths: AgentPaths
+): void {
+  scope.post(`${basePath}/*`, { constraints: paths.only('rpc') }, (request, reply) =>
+    answerRpc(toOwnBinding(binding, paths.of(request).agent), request, reply)
+  )
 }
 
 async function answerRpc(binding: Binding, request: FastifyRequest, reply: FastifyReply) {

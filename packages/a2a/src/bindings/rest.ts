@@ -6,11 +6,11 @@ import type { TaskStream } from '../tasks/task-stream.ts'
 import { codecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
 import { badParams } from '../wire/decode-params.ts'
-import { perform, takeFault, type Binding } from './binding.ts'
+import type { AgentPaths } from './agent-paths.ts'
+import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
 import { sendJson } from './send-json.ts'
-import type { TenantPaths } from './tenant-paths.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -53,25 +53,29 @@ export function extendedCardRoutes(scope: FastifyInstance, basePath: string, bin
   }
 }
 
-/** The routes of the version with tenants, below the name of each agent. */
-export function tenantRoutes(
+/** The routes of every served version below the endpoint of each agent, and of versions with tenants below its name. */
+export function agentRestRoutes(
   scope: FastifyInstance,
   basePath: string,
   binding: Binding,
-  tenants: TenantPaths
+  paths: AgentPaths
 ): void {
-  const { codec } = tenants
-  scope.route({
-    method: ['GET', 'POST', 'DELETE'],
-    url: `${basePath}/*`,
-    constraints: tenants.only('operation'),
-    exposeHeadRoute: false,
-    config: { a2aCodec: codec },
-    handler(request, reply) {
-      const { target, tenant, params } = tenants.of<OperationName>(request)
-      return answer(binding, target, codec, { ...params, tenant }, request, reply)
-    }
-  })
+  for (const version of binding.versions) {
+    const codec = codecFor(version, 'rest')
+    scope.route({
+      method: ['GET', 'POST', 'DELETE'],
+      url: `${basePath}/*`,
+      constraints: paths.only(version),
+      exposeHeadRoute: false,
+      config: { a2aCodec: codec },
+      handler(request, reply) {
+        const { operation, agent, isOwn, params } = paths.of(request)
+        return isOwn
+          ? answer(toOwnBinding(binding, agent), operation!, codec, params, request, reply)
+          : answer(binding, operation!, codec, { ...params, tenant: agent }, request, reply)
+      }
+    })
+  }
 }
 
 /** Answers with an error, in the version of the route. */

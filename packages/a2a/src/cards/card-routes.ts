@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { rootOf } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AgentPaths } from '../bindings/agent-paths.ts'
 import type { Binding } from '../bindings/binding.ts'
 import { negotiateVersion } from '../bindings/negotiate-version.ts'
 import { refuseRest } from '../bindings/rest.ts'
-import type { TenantPaths } from '../bindings/tenant-paths.ts'
-import { toTenant } from '../service/tenant.ts'
+import type { Surface } from '../service/surface.ts'
+import { toOwnSurface, toTenant } from '../service/tenant.ts'
 import { encodeCard } from '../wire/encode-card.ts'
 
 /** The well-known paths of 0.2, and of 0.3 and later. */
@@ -26,23 +27,31 @@ export function cardRoutes(app: FastifyInstance, basePath: string, binding: Bind
   }
 }
 
-/** The card of each agent, below its name. */
-export function tenantCardRoute(
+/** The card of each agent, as a tenant and at its own endpoint. */
+export function agentCardRoute(
   app: FastifyInstance,
   basePath: string,
   binding: Binding,
-  tenants: TenantPaths
+  paths: AgentPaths
 ): void {
-  rootOf(app).get(`${basePath}/*`, { constraints: tenants.only('card') }, (request, reply) =>
-    sendCard(binding, request, reply, tenants.of(request).tenant)
+  rootOf(app).get(`${basePath}/*`, { constraints: paths.only('card') }, (request, reply) =>
+    sendCard(binding, request, reply, (surface) => {
+      const { agent, isOwn } = paths.of(request)
+      return isOwn ? toOwnSurface(surface, agent) : toTenant(surface, agent)
+    })
   )
 }
 
-function sendCard(binding: Binding, request: FastifyRequest, reply: FastifyReply, tenant?: string) {
+function sendCard(
+  binding: Binding,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  narrow?: (surface: Surface) => Surface
+) {
   const { named, codec, refusal } = negotiateVersion(request, binding.versions, 'rest')
   try {
     if (refusal !== undefined) throw refusal
-    const surface = tenant === undefined ? binding.surface : toTenant(binding.surface, tenant)
+    const surface = narrow === undefined ? binding.surface : narrow(binding.surface)
     const card = surface.buildCard(`${request.protocol}://${request.host}`)
     const json = JSON.stringify(encodeCard(card, named))
     const etag = `"${hash('sha256', json, 'base64url')}"`

@@ -13,7 +13,7 @@ export interface Surface {
   /** Serializes messages with the same id, and messages to the same task. */
   readonly turns: KeyedLock
   readonly exposed: Agents
-  /** Set if a request names an agent as its tenant: the only one exposed. */
+  /** Set if a request names an agent, as its tenant or by its path: the only one exposed. */
   readonly tenant?: string
   readonly policy: Policy
   /** Undefined if push notifications are off. */
@@ -23,6 +23,8 @@ export interface Surface {
   readonly extensions: readonly AgentExtension[]
   /** The card of the service, or of one agent as a tenant. */
   buildCard(origin: string, tenant?: Runnable): AgentCard
+  /** What differs at the endpoint of one agent. */
+  atEndpointOf(agent: Runnable): Pick<Surface, 'buildCard' | 'fileUrl'>
   /** The absolute URL of a file. @param origin the scheme and host at which the client reaches the service */
   fileUrl(origin: string, taskId: string, fileId: string): string
   /** Milliseconds from its start in which a repeated message is the same message, also after its task has ended; 0: no message is. */

@@ -15,6 +15,18 @@ export function toTenant(surface: Surface, name: string): Surface {
   }
 }
 
+/** The service at the endpoint of one agent: with that agent only, in every version. @throws A2A_ERR_BAD_PARAMS */
+export function toOwnSurface(surface: Surface, name: string): Surface {
+  const { exposed } = surface
+  const agent = exposed.find(name) ?? refuseAgent('agent', name, exposed.all())
+  return {
+    ...surface,
+    exposed: onlyAgent(agent, exposed),
+    tenant: agent.name,
+    ...surface.atEndpointOf(agent)
+  }
+}
+
 /** Refuses an unknown agent, and lists the known ones. @throws A2A_ERR_BAD_PARAMS */
 export function refuseAgent(field: string, name: string, all: readonly Runnable[]): never {
   const known = all.map((agent) => `"${agent.name}"`).join(', ')
