@@ -17,4 +17,11 @@ export type { Lookup } from '@svc/registry/kit'
 export type { ExtendCard } from './service/surface.ts'
 export { remoteAgent, type RemoteAgent } from './client/remote-agent.ts'
 export type { RemoteAgentOptions } from './client/remote-options.ts'
+export type {
+  AnswerLimits,
+  RemoteCall,
+  RemoteRequest,
+  RemoteStream,
+  RemoteTransport
+} from './client/connection/transport.ts'
 export * from './errors.ts'

@@ -15,6 +15,7 @@ import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/ta
 import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
 import { answerRemote } from './answer-remote.ts'
 import { RemoteConnection } from './connection/remote-connection.ts'
+import { refusal } from './connection/remote-fault.ts'
 import type { Limits } from './connection/task-limits.ts'
 import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
@@ -144,7 +145,8 @@ function* end(parts: RemoteParts, connection: RemoteConnection): Iterable<Yielde
   const { state, message } = parts.status
   if (state === 'failed' || state === 'rejected' || state === 'auth-required') {
     const text = connection.redact(textOf(message?.parts ?? []))
-    throw new A2A_ERR_REMOTE(`its task is ${state}${text === '' ? '' : `: ${text.slice(0, 500)}`}`)
+    const why = `its task is ${state}${text === '' ? '' : `: ${text.slice(0, 500)}`}`
+    throw state === 'failed' ? new A2A_ERR_REMOTE(why) : refusal(why)
   }
   if (state === 'canceled') {
     yield { type: 'finish', finishReason: 'canceled' }

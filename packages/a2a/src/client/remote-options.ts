@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { RunnableCard } from '@svc/registry'
 import { functionSchema, MAX_TIMER, optionsSchema, RunnableCardSchema } from '@svc/registry/kit'
 import { ExtensionUriSchema } from '../options.ts'
+import type { RemoteTransport } from './connection/transport.ts'
 import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 
 type HeadersOf = Readonly<Record<string, string>>
@@ -23,8 +24,12 @@ export interface RemoteAgentOptions {
   headers?: Dynamic<HeadersOf>
   /** Sent as `Authorization: Bearer …`; a function is called each time. */
   token?: Dynamic<string> | undefined
-  /** Default: the newest version on the card. If given, no card is read. */
+  /** Version of the endpoint; if given, no card is read. Default: that of the first interface on the card that can be used. */
   version?: ProtocolVersion
+  /** Binding to use: `JSONRPC`, `HTTP+JSON` or one of `transports`; default: as the card prefers, with `version` `JSONRPC`. */
+  binding?: string
+  /** Transports of other bindings, such as `grpcTransport()`. */
+  transports?: readonly RemoteTransport[]
   /** URIs of extensions to use, sent with every request. */
   extensions?: readonly string[]
   /** Milliseconds for the service to begin its answer; default 30,000. */
@@ -48,6 +53,17 @@ const { properties: optional } = optionsSchema<Omit<RemoteAgentOptions, 'url'>>(
   headers: Type.Union([Type.Record(Type.String(), Type.String()), functionSchema<() => HeadersOf>()]),
   token: Type.Union([Type.String(), functionSchema<() => string>()]),
   version: ProtocolVersionSchema,
+  binding: text,
+  transports: Type.Array(
+    Type.Unsafe<RemoteTransport>(
+      Type.Object({
+        binding: text,
+        form: Type.Union([Type.Literal('rpc'), Type.Literal('rest')]),
+        call: functionSchema(),
+        stream: functionSchema()
+      })
+    )
+  ),
   extensions: Type.Array(ExtensionUriSchema),
   timeout: milliseconds,
   idleTimeout: milliseconds,

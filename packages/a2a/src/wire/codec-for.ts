@@ -1,6 +1,7 @@
 import type { ClientCodec, Codec } from './codec.ts'
 import { clientV03 } from './v0.3/answers.ts'
 import { codecV03 } from './v0.3/codec.ts'
+import { restClientV03 } from './v0.3/rest-answers.ts'
 import { restCodecV03 } from './v0.3/rest-codec.ts'
 import { clientV10 } from './v1.0/answers.ts'
 import { codecV10 } from './v1.0/codec.ts'
@@ -13,7 +14,10 @@ const CODECS: Readonly<Record<ProtocolVersion, Readonly<Record<BindingName, Code
   '0.3': { rpc: codecV03, rest: restCodecV03 },
   '1.0': { rpc: codecV10, rest: codecV10 }
 }
-const CLIENTS: Readonly<Record<ProtocolVersion, ClientCodec>> = { '0.3': clientV03, '1.0': clientV10 }
+const CLIENTS: Readonly<Record<ProtocolVersion, Readonly<Record<BindingName, ClientCodec>>>> = {
+  '0.3': { rpc: clientV03, rest: restClientV03 },
+  '1.0': { rpc: clientV10, rest: clientV10 }
+}
 
 /** The codec of a version on a binding. */
 export function codecFor(version: ProtocolVersion, binding: BindingName): Codec {
@@ -26,12 +30,10 @@ export function pushCodecFor(version: string | undefined): Codec {
   return codecFor(known ?? toDefaultVersion(PROTOCOL_VERSIONS), 'rpc')
 }
 
-export function clientCodecFor(version: ProtocolVersion): ClientCodec {
-  return CLIENTS[version]
+/** The client's codec of a version in the JSON of a binding. */
+export function clientCodecFor(version: ProtocolVersion, form: BindingName): ClientCodec {
+  return CLIENTS[version][form]
 }
-
-/** The clients' codecs, the newest version first. */
-export const CLIENT_CODECS: readonly ClientCodec[] = PROTOCOL_VERSIONS.map(clientCodecFor).toReversed()
 
 /** The media types of requests, of every version. */
 export const MEDIA_TYPES: readonly string[] = [

@@ -2,7 +2,6 @@ import type { AgentCard } from '../model/agent-card.ts'
 import type { Message } from '../model/message.ts'
 import type { OperationName, Requests, Results } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
-import type { Fields } from './read-answer.ts'
 import type { Fault } from './to-fault.ts'
 import type { ProtocolVersion } from './versions.ts'
 
@@ -45,13 +44,14 @@ export interface Codec extends VersionTraits {
   encodeRestError(fault: Fault): object
 }
 
-/** A version from the client's side, over JSON-RPC. */
-export interface ClientCodec extends Pick<VersionTraits, 'version' | 'extensionHeader'> {
+/** A version on one binding, from the client's side. */
+export interface ClientCodec extends Pick<VersionTraits, ClientTrait> {
   /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>
-  /** The JSON-RPC endpoint that a card names for this version. @throws A2A_ERR_BAD_ANSWER */
-  findEndpoint(card: Fields): { url: unknown; tenant?: string } | undefined
-  encodeSend(message: Message): object
+  /** The parameters of a message. */
+  encodeSend(message: Message): Record<string, unknown>
   /** @throws A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_PARAMS */
   decodeAnswer(answer: unknown): TaskEvent
 }
+
+type ClientTrait = 'version' | 'mediaType' | 'extensionHeader' | 'hasTenants'

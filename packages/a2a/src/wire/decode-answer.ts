@@ -6,6 +6,8 @@ import { fields, id, list, text, type Fields } from './read-answer.ts'
 export interface AnswerWords {
   /** The name of the user's role. */
   readonly userRole: string
+  /** The name of a message's parts. */
+  readonly content: 'parts' | 'content'
   /** The state of a name; undefined for an unknown name. */
   decodeState(name: string): TaskState | undefined
   /** `field` is the path of the part, for errors. */
@@ -21,13 +23,18 @@ export interface AnswerDecoder {
 }
 
 /** Makes the decoder of a version. */
-export function createAnswerDecoder({ userRole, decodeState, decodePart }: AnswerWords): AnswerDecoder {
+export function createAnswerDecoder({
+  userRole,
+  content,
+  decodeState,
+  decodePart
+}: AnswerWords): AnswerDecoder {
   const parts = (given: unknown) => list(given).map((part) => decodePart(fields(part), 'parts'))
 
-  const message = ({ messageId, role, parts: content, taskId, contextId }: Fields): Message => ({
+  const message = ({ messageId, role, taskId, contextId, [content]: said }: Fields): Message => ({
     messageId: id(messageId),
     role: role === userRole ? 'user' : 'agent',
-    parts: parts(content),
+    parts: parts(said),
     ...(typeof taskId === 'string' && { taskId: id(taskId) }),
     ...(typeof contextId === 'string' && { contextId: id(contextId) })
   })

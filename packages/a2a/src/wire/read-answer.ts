@@ -12,7 +12,7 @@ export function fields(value: unknown): Fields {
 
 /** A string; empty if missing. @throws A2A_ERR_BAD_ANSWER */
 export function text(value: unknown): string {
-  if (value === undefined) return ''
+  if (value === undefined || value === null) return ''
   if (typeof value !== 'string') throw badAnswer('a text is missing')
   return value
 }
@@ -32,19 +32,6 @@ export function list(value: unknown): unknown[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw badAnswer('a list is missing')
   return value
-}
-
-/** The JSON-RPC interface that a card lists for a version, of any patch. @throws A2A_ERR_BAD_ANSWER */
-export function findInterface(card: Fields, version: string): { url: unknown; tenant?: string } | undefined {
-  const found = list(card['supportedInterfaces'])
-    .map(fields)
-    .find(
-      ({ protocolBinding, protocolVersion: named }) =>
-        protocolBinding === 'JSONRPC' && typeof named === 'string' && named.startsWith(version)
-    )
-  if (found === undefined) return undefined
-  const tenant = text(found['tenant'])
-  return { url: found['url'], ...(tenant !== '' && { tenant }) }
 }
 
 export function badAnswer(why: string): Error {

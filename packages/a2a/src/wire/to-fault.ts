@@ -54,6 +54,16 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
   A2A_ERR_VERSION: [-32009, 'VERSION_NOT_SUPPORTED']
 }
 
+/** Codes by the protocol's names of errors. */
+const CODES: ReadonlyMap<unknown, number> = new Map(
+  Object.values(PROTOCOL).flatMap(([code, reason]) => (reason === undefined ? [] : [[reason, code] as const]))
+)
+
+/** The code of JSON-RPC of an error that the protocol names; undefined for another name. */
+export function codeOfReason(reason: unknown): number | undefined {
+  return CODES.get(reason)
+}
+
 const KEPT = new Set([401, 403, 413, 415, 429, 503])
 const TEMPORARY = new Set([429, 503])
 // Seconds, if the error does not say.

@@ -10,8 +10,12 @@ import { buildApp, echo } from '../helpers/build-app.ts'
 const token = 'the secret token'
 const questioner = createQuestioner(Type.Integer())
 
-for (const version of ['1.0', '0.3'] as const) {
-  t.test(`the contract of runnables, against a server of ${version}`, async (t) => {
+const dialects = (['1.0', '0.3'] as const).flatMap((version) =>
+  ['JSONRPC', 'HTTP+JSON'].map((binding) => ({ version, binding }))
+)
+
+for (const { version, binding } of dialects) {
+  t.test(`the contract of runnables, against a server of ${version} over ${binding}`, async (t) => {
     const waiting = createWaiting()
     const { url } = await buildApp(t, {
       runnables: [echo, waiting.runnable],
@@ -20,9 +24,9 @@ for (const version of ['1.0', '0.3'] as const) {
         authenticate: (given) => (given.token === token ? { sub: 'me', scopes: [] } : null)
       }
     })
-    runnableContract(t, () => remoteAgent({ url, name: 'far', token }), {
+    runnableContract(t, () => remoteAgent({ url, name: 'far', binding, token }), {
       secrets: [token],
-      makeHanging: () => remoteAgent({ url, name: 'far', agentName: 'waiting', token })
+      makeHanging: () => remoteAgent({ url, name: 'far', agentName: 'waiting', binding, token })
     })
     t.test('it uses that version', async (t) => {
       await t.rejects(
@@ -35,7 +39,7 @@ for (const version of ['1.0', '0.3'] as const) {
     })
   })
 
-  t.test(`the result of a run through a server of ${version}`, async (t) => {
+  t.test(`the result of a run through a server of ${version} over ${binding}`, async (t) => {
     const waiting = createWaiting()
     const { origin, runs } = await buildApp(t, {
       runnables: [echo, worker, asker, questioner, failing, waiting.runnable, chunks(200)],
@@ -43,7 +47,7 @@ for (const version of ['1.0', '0.3'] as const) {
     })
     const engine = createRunEngine()
     t.teardown(() => engine.close())
-    const make = (agentName: string) => remoteAgent({ url: origin, agentName })
+    const make = (agentName: string) => remoteAgent({ url: origin, agentName, binding })
 
     await t.test('text, tools and structured output', async (t) => {
       const result = await (await engine.start(make('worker'), 'x')).result()

@@ -1,6 +1,5 @@
 import { isTellable } from '@svc/registry'
 import { A2A_ERR_REMOTE } from '../../errors.ts'
-import { statusFault } from './remote-fault.ts'
 
 /** How long to wait for an answer. */
 export interface Wait {
@@ -39,11 +38,4 @@ export async function fetchAnswer<T>(
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** @throws A2A_ERR_REMOTE unless the status is a 2xx */
-export async function requireStatus(response: Response): Promise<Response> {
-  if (response.ok) return response
-  await response.body?.cancel()
-  throw statusFault('it', response.status, response.url)
 }

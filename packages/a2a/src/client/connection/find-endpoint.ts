@@ -1,13 +1,14 @@
-import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
-import { CLIENT_CODECS } from '../../wire/codec-for.ts'
-import type { ClientCodec } from '../../wire/codec.ts'
+import { findInterfaces } from '../../wire/find-interfaces.ts'
 import { fields, type Fields } from '../../wire/read-answer.ts'
-import { noCard, statusFault } from './remote-fault.ts'
+import type { ProtocolVersion } from '../../wire/versions.ts'
+import { badCard, noCard, refusal, statusFault } from './remote-fault.ts'
+import type { RemoteTransport } from './transport.ts'
 
-/** The endpoint of a service, and the codec of its version. */
+/** The endpoint of a service, and how to speak to it. */
 export interface Endpoint {
   url: string
-  codec: ClientCodec
+  version: ProtocolVersion
+  transport: RemoteTransport
   streaming: boolean
   /** The tenant that every request has to name. */
   tenant?: string
@@ -23,14 +24,19 @@ export interface Fetched {
 const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
 
 /**
- * Reads the card of a service, below the URL or at the root of its host.
+ * Reads the card of a service, below the URL or at the root of its host, and takes the first endpoint that one of the transports
+ * can speak to.
  * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
  */
-export async function findEndpoint(url: string, get: (url: string) => Promise<Fetched>): Promise<Endpoint> {
+export async function findEndpoint(
+  url: string,
+  transports: readonly RemoteTransport[],
+  get: (url: string) => Promise<Fetched>
+): Promise<Endpoint> {
   const cards = cardUrls(url)
   for (const card of cards) {
     const { ok, status, text } = await get(card)
-    if (ok) return readCard(parseCard(text), new URL(url))
+    if (ok) return readCard(parseCard(text), new URL(url), transports)
     if (status !== 404) throw statusFault('its card', status, card)
   }
   throw noCard([...cards][0]!)
@@ -43,35 +49,39 @@ function cardUrls(url: string): Set<string> {
   return new Set([base, `${origin}/`].flatMap((each) => CARDS.map((card) => each + card)))
 }
 
-function readCard(card: Fields, base: URL): Endpoint {
+function readCard(card: Fields, base: URL, transports: readonly RemoteTransport[]): Endpoint {
   const streaming = fields(card['capabilities'] ?? {})['streaming'] === true
-  for (const codec of CLIENT_CODECS) {
-    const found = codec.findEndpoint(card)
-    if (found !== undefined) return { ...found, url: requireUrl(found.url, base), codec, streaming }
+  let refused: Error | undefined
+  for (const { url, binding, version, tenant } of findInterfaces(card)) {
+    const transport = transports.find((each) => each.binding === binding)
+    const target = transport && typeof url === 'string' ? locate(url, base, transport) : null
+    if (!transport || target === null) continue
+    refused ??= refuse(target, base, transport)
+    if (refuse(target, base, transport) === undefined)
+      return { url: target.href, version, transport, streaming, ...(tenant !== undefined && { tenant }) }
   }
-  throw noEndpoint()
+  const missing = transports.map(({ binding }) => `no ${binding.replace('JSONRPC', 'JSON-RPC')} endpoint`)
+  throw refused ?? badCard(`names ${missing.join(' and ')}`)
+}
+
+function locate(url: string, base: URL, transport: RemoteTransport): URL | null {
+  return transport.locate === undefined ? URL.parse(url, base.href) : transport.locate(url, base)
 }
 
 // A card must not send the credentials of its service to another host.
-function requireUrl(url: unknown, base: URL): string {
-  const target = typeof url === 'string' ? URL.parse(url, base.href) : null
-  if (target === null) throw noEndpoint()
-  if (target.origin !== base.origin)
-    throw new A2A_ERR_REMOTE('its card names an endpoint on another host; give that as url, with its version')
+function refuse(target: URL, base: URL, { hasOwnPort = false }: RemoteTransport): Error | undefined {
+  if (hasOwnPort ? target.hostname !== base.hostname : target.origin !== base.origin)
+    return refusal('its card names an endpoint on another host; give that as url, with its version')
   // Requests cannot carry them, and the log of a refused one would show them.
   if (target.username !== '' || target.password !== '')
-    throw new A2A_ERR_BAD_ANSWER('its card names an endpoint with a user or a password')
-  return target.href
-}
-
-function noEndpoint(): Error {
-  return new A2A_ERR_BAD_ANSWER('its card names no JSON-RPC endpoint')
+    return badCard('names an endpoint with a user or a password')
+  return undefined
 }
 
 function parseCard(text: string): Fields {
   try {
     return fields(JSON.parse(text))
   } catch {
-    throw new A2A_ERR_BAD_ANSWER('its card is not a JSON object')
+    throw badCard('is not a JSON object')
   }
 }

@@ -1,56 +1,61 @@
-import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
 import type { Message } from '../../model/message.ts'
-import type { OperationName } from '../../model/requests.ts'
 import type { TaskEvent } from '../../model/task.ts'
-import { OPERATIONS } from '../../operations.ts'
 import { clientCodecFor } from '../../wire/codec-for.ts'
 import type { ClientCodec } from '../../wire/codec.ts'
-import { fields } from '../../wire/read-answer.ts'
 import { REMOTE_DEFAULTS, type RemoteAgentOptions } from '../remote-options.ts'
+import { chooseTransports } from './choose-transports.ts'
 import { Credentials } from './credentials.ts'
-import { fetchAnswer, requireStatus, type Wait } from './fetch-answer.ts'
+import { fetchAnswer } from './fetch-answer.ts'
 import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
 import { readBody, readText } from './read-body.ts'
-import { readEvents } from './read-events.ts'
-import { rpcFault } from './remote-fault.ts'
 import { TaskLimits, type Limits } from './task-limits.ts'
+import type { RemoteCall, RemoteRequest, RemoteStream, RemoteTransport } from './transport.ts'
 
 /** Bytes of a card. */
 const MAX_CARD = 1_048_576
 
-/** A JSON-RPC client of one service, in a version that the service speaks. */
+interface Peer extends Endpoint {
+  readonly codec: ClientCodec
+}
+
+/** A client of one service, in a version and over a binding that both speak. */
 export class RemoteConnection {
   readonly #options: RemoteAgentOptions
+  readonly #transports: readonly RemoteTransport[]
   readonly #credentials: Credentials
   readonly #timeout: number
+  readonly #idleTimeout: number
   readonly #maxBytes: number
-  #endpoint: Promise<Endpoint> | undefined
-  #requests = 0
+  #peer: Promise<Peer> | undefined
 
+  /** @throws A2A_ERR_BAD_OPTION */
   constructor(options: RemoteAgentOptions) {
     this.#options = options
+    this.#transports = chooseTransports(options)
     this.#credentials = new Credentials(options)
     this.#timeout = options.timeout ?? REMOTE_DEFAULTS.timeout
+    this.#idleTimeout = options.idleTimeout ?? REMOTE_DEFAULTS.idleTimeout
     this.#maxBytes = options.maxBytes ?? REMOTE_DEFAULTS.maxBytes
   }
 
   /** The events of a message's task, or the single answer of a service that does not stream. */
   async *send(message: Message, limits: Limits): AsyncGenerator<TaskEvent, void> {
-    const { streaming } = await this.#find(limits.signal)
-    if (streaming) yield* this.#stream('stream', (dialect) => dialect.encodeSend(message), limits)
-    else yield await this.#call('send', (dialect) => dialect.encodeSend(message), limits)
+    const { codec, streaming } = await this.#find(limits.signal)
+    const params = codec.encodeSend(message)
+    if (streaming) yield* this.#stream('stream', params, limits)
+    else yield await this.#call('send', params, limits)
   }
 
-  async *subscribe(id: string, limits: Limits): AsyncGenerator<TaskEvent, void> {
-    yield* this.#stream('subscribe', () => ({ id }), limits)
+  subscribe(id: string, limits: Limits): AsyncGenerator<TaskEvent, void> {
+    return this.#stream('subscribe', { id }, limits)
   }
 
   get(id: string, limits: Limits): Promise<TaskEvent> {
-    return this.#call('get', () => ({ id }), limits)
+    return this.#call('get', { id }, limits)
   }
 
   cancel(id: string, signal: AbortSignal): Promise<TaskEvent> {
-    return this.#call('cancel', () => ({ id }), { signal, take() {} })
+    return this.#call('cancel', { id }, { signal, take() {} })
   }
 
   limit(signal: AbortSignal): TaskLimits {
@@ -62,115 +67,77 @@ export class RemoteConnection {
     return this.#credentials.redact(text)
   }
 
-  // After a failure the card is read again.
-  #find(signal: AbortSignal): Promise<Endpoint> {
-    const { url, version } = this.#options
-    this.#endpoint ??=
-      version === undefined
-        ? findEndpoint(url, (card) =>
-            this.#ask(card, { method: 'GET' }, { timeout: this.#timeout }, (response) =>
-              this.#readCard(response)
-            )
-          )
-        : Promise.resolve({ url, codec: clientCodecFor(version), streaming: true })
-    this.#endpoint.catch(() => (this.#endpoint = undefined))
-    return raceSignal(this.#endpoint, signal)
-  }
-
   async *#stream(
-    name: OperationName,
-    params: (dialect: ClientCodec) => object,
+    operation: RemoteStream,
+    params: Record<string, unknown>,
     limits: Limits
   ): AsyncGenerator<TaskEvent, void> {
-    const { codec } = await this.#find(limits.signal)
-    const response = await this.#post(name, params, 'text/event-stream', limits.signal, requireStatus)
-    const chunks = this.#chunksOf(response, limits)
-    if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      yield this.#decode(codec, await readText(chunks, this.#maxBytes))
-      return
-    }
-    for await (const data of readEvents(chunks, this.#maxBytes)) yield this.#decode(codec, data)
+    const { codec, transport, ...endpoint } = await this.#find(limits.signal)
+    const request = await this.#request(operation, params, codec, endpoint, limits)
+    for await (const event of transport.stream(request)) yield codec.decodeAnswer(event)
   }
 
-  async #call(
-    name: OperationName,
-    params: (dialect: ClientCodec) => object,
-    limits: Limits
-  ): Promise<TaskEvent> {
-    const { codec } = await this.#find(limits.signal)
-    const answer = await this.#post(name, params, 'application/json', limits.signal, async (response) =>
-      readText(this.#chunksOf(await requireStatus(response), limits), this.#maxBytes)
-    )
-    return this.#decode(codec, answer)
+  async #call(operation: RemoteCall, params: Record<string, unknown>, limits: Limits): Promise<TaskEvent> {
+    const { codec, transport, ...endpoint } = await this.#find(limits.signal)
+    const request = await this.#request(operation, params, codec, endpoint, limits)
+    return codec.decodeAnswer(await transport.call(request))
   }
 
-  async #post<T>(
-    name: OperationName,
-    params: (dialect: ClientCodec) => object,
-    accept: string,
-    signal: AbortSignal,
-    read: (response: Response) => Promise<T>
-  ): Promise<T> {
-    const { url, codec, tenant } = await this.#find(signal)
-    const body = JSON.stringify({
-      jsonrpc: '2.0',
-      id: ++this.#requests,
-      method: OPERATIONS[name].rpc[codec.version],
-      params: { ...params(codec), ...(tenant !== undefined && { tenant }) }
-    })
+  async #request<Operation extends RemoteCall | RemoteStream>(
+    operation: Operation,
+    params: Record<string, unknown>,
+    { version, headers, extensionHeader, hasTenants }: ClientCodec,
+    { url, tenant: named }: Pick<Endpoint, 'url' | 'tenant'>,
+    task: Limits
+  ): Promise<RemoteRequest<Operation>> {
+    const tenant = hasTenants ? named : undefined
     const { extensions = [] } = this.#options
-    const headers = {
-      accept,
-      'content-type': 'application/json',
-      ...codec.headers,
-      ...(extensions.length > 0 && { [codec.extensionHeader]: extensions.join(', ') })
-    }
-    // A service that does not stream answers once its work is done.
-    const timeout = name === 'send' ? undefined : this.#timeout
-    return this.#ask(url, { method: 'POST', headers, body }, { signal, timeout }, read)
-  }
-
-  async #ask<T>(
-    url: string,
-    { headers, ...init }: { method: string; headers?: Record<string, string>; body?: string },
-    wait: Wait,
-    read: (response: Response) => Promise<T>
-  ): Promise<T> {
-    return fetchAnswer(
+    return {
+      operation,
       url,
-      { ...init, headers: { ...headers, ...(await this.#credentials.headers()) } },
-      wait,
-      read
-    )
-  }
-
-  async *#chunksOf(response: Response, limits: Limits): AsyncGenerator<Uint8Array, void> {
-    for await (const chunk of readBody(response, this.#options.idleTimeout ?? REMOTE_DEFAULTS.idleTimeout)) {
-      limits.take(chunk.byteLength)
-      yield chunk
+      version,
+      tenant,
+      params: tenant === undefined ? params : { ...params, tenant },
+      headers: {
+        ...headers,
+        ...(extensions.length > 0 && { [extensionHeader]: extensions.join(', ') }),
+        ...(await this.#credentials.headers())
+      },
+      limits: {
+        signal: task.signal,
+        take: (bytes) => task.take(bytes),
+        // A service that does not stream answers once its work is done.
+        timeout: operation === 'send' ? undefined : this.#timeout,
+        idleTimeout: this.#idleTimeout,
+        maxBytes: this.#maxBytes
+      },
+      redact: (text) => this.#credentials.redact(text)
     }
   }
 
-  async #readCard(response: Response): Promise<Fetched> {
-    const { ok, status } = response
-    if (!ok) await response.body?.cancel()
-    return { ok, status, text: ok ? await readText(readBody(response, this.#timeout), MAX_CARD) : '' }
+  // After a failure the card is read again.
+  #find(signal: AbortSignal): Promise<Peer> {
+    this.#peer ??= this.#connect()
+    this.#peer.catch(() => (this.#peer = undefined))
+    return raceSignal(this.#peer, signal)
   }
 
-  #decode(codec: ClientCodec, text: string): TaskEvent {
-    const { result, error } = fields(parseJson(text))
-    if (error === undefined || error === null) return codec.decodeAnswer(result)
-    const { code, message } = fields(error)
-    const details = [code, message].filter((each) => typeof each === 'string' || typeof each === 'number')
-    throw rpcFault(this.redact(details.join(' ') || 'it does not say why').slice(0, 500), code)
+  async #connect(): Promise<Peer> {
+    const { url, version } = this.#options
+    const endpoint =
+      version === undefined
+        ? await findEndpoint(url, this.#transports, (card) => this.#fetchCard(card))
+        : { url, version, transport: this.#transports[0]!, streaming: true }
+    return { ...endpoint, codec: clientCodecFor(endpoint.version, endpoint.transport.form) }
   }
-}
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new A2A_ERR_BAD_ANSWER('it is not JSON')
+  async #fetchCard(url: string): Promise<Fetched> {
+    const headers = await this.#credentials.headers()
+    return fetchAnswer(url, { method: 'GET', headers }, { timeout: this.#timeout }, async (response) => {
+      const { ok, status } = response
+      if (!ok) await response.body?.cancel()
+      return { ok, status, text: ok ? await readText(readBody(response, this.#timeout), MAX_CARD) : '' }
+    })
   }
 }
 

@@ -1,4 +1,5 @@
-import { A2A_ERR_REMOTE } from '../../errors.ts'
+import { codeOf } from '@svc/registry/kit'
+import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
 
 /** Temporary refusals: RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4; RFC 8470, section 5.2. */
 const TEMPORARY = new Set([408, 425, 429])
@@ -9,7 +10,15 @@ export function statusFault(what: string, status: number, url: string): Error {
     status >= 300 && status < 400
       ? `${what} redirects (status ${status}), which is not followed`
       : `${what} answers with status ${status}`
-  return toFault(text, TEMPORARY.has(status) || status >= 500, askedAt(status, url))
+  return Object.assign(toFault(text, TEMPORARY.has(status) || status >= 500, askedAt(status, url)), {
+    status
+  })
+}
+
+/** True for the error of a path or a method that the service does not have. */
+export function isUnknownRoute(err: unknown): boolean {
+  const { status } = err as { status?: unknown }
+  return codeOf(err) === 'A2A_ERR_REMOTE' && (status === 404 || status === 405)
 }
 
 /** The error of a service without a card. */
@@ -17,10 +26,27 @@ export function noCard(url: string): Error {
   return toFault('it has no agent card', false, askedAt(404, url))
 }
 
-/** The error of a JSON-RPC error. Those of the protocol are permanent, except for the internal error. */
-export function rpcFault(text: string, code: unknown): Error {
-  const isOfProtocol = typeof code === 'number' && code >= -32_700 && code < -32_000
-  return toFault(text, !isOfProtocol || code === -32_603)
+/**
+ * The error of a refusal, with its code of JSON-RPC, on any binding. Codes of the protocol are permanent, except for the internal
+ * error. `text` is shortened; redact it before.
+ */
+export function protocolFault(text: string, code: unknown): Error {
+  return toFault(text.slice(0, 500), !isProtocolCode(code) || code === -32_603)
+}
+
+/** True for codes that JSON-RPC or the protocol define, besides those of servers themselves. */
+export function isProtocolCode(code: unknown): code is number {
+  return typeof code === 'number' && code >= -32_700 && code < -32_000
+}
+
+/** The error of a card that cannot be used. */
+export function badCard(why: string): Error {
+  return Object.assign(new A2A_ERR_BAD_ANSWER(`its card ${why}`), { retryable: false })
+}
+
+/** The error of a task or a service that does not do what was asked for. */
+export function refusal(why: string): Error {
+  return toFault(why, false)
 }
 
 function toFault(text: string, retryable: boolean, cause?: Error): Error {

@@ -2,8 +2,8 @@ import type { Message } from '../../model/message.ts'
 import type { TaskEvent, TaskState } from '../../model/task.ts'
 import type { ClientCodec } from '../codec.ts'
 import { createAnswerDecoder } from '../decode-answer.ts'
-import { badAnswer, fields, findInterface, id, list, type Fields } from '../read-answer.ts'
-import { EXTENSION_HEADER } from './codec.ts'
+import { badAnswer, fields, id } from '../read-answer.ts'
+import { codecV03 } from './codec.ts'
 import { decodePart, encodeMessage } from './message.ts'
 
 const STATES = new Set<string>([
@@ -17,35 +17,25 @@ const STATES = new Set<string>([
   'auth-required'
 ] satisfies TaskState[])
 
-/** Versions 0.2.x and 0.3, on the client's side. */
+/** Versions 0.2.x and 0.3 on the client's side, over JSON-RPC. */
 export const clientV03: ClientCodec = {
-  version: '0.3',
-  extensionHeader: EXTENSION_HEADER,
+  version: codecV03.version,
+  mediaType: codecV03.mediaType,
+  extensionHeader: codecV03.extensionHeader,
+  hasTenants: codecV03.hasTenants,
   headers: {},
-  findEndpoint,
   encodeSend,
   decodeAnswer
 }
 
 const decode = createAnswerDecoder({
   userRole: 'user',
+  content: 'parts',
   decodeState: (name) => (STATES.has(name) ? (name as TaskState) : undefined),
   decodePart
 })
 
-// A card of 1.0 may list this version too; an older card has one URL, and others by their transport.
-function findEndpoint(card: Fields): { url: unknown; tenant?: string } {
-  const found = findInterface(card, '0.3')
-  if (found !== undefined) return found
-  const { url, preferredTransport, additionalInterfaces } = card
-  if (preferredTransport === undefined || preferredTransport === 'JSONRPC') return { url }
-  const other = list(additionalInterfaces)
-    .map(fields)
-    .find(({ transport }) => transport === 'JSONRPC')
-  return { url: other?.['url'] }
-}
-
-function encodeSend(message: Message): object {
+function encodeSend(message: Message): Record<string, unknown> {
   return { message: encodeMessage(message) }
 }
 

@@ -10,9 +10,6 @@ import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
 import { encodeEvent, encodeTask } from './task.ts'
 
-/** The header that names extensions. */
-export const EXTENSION_HEADER = 'x-a2a-extensions'
-
 const toSend = decodeParams(schemas.MessageSendParamsSchema)
 const toGet = decodeParams(schemas.TaskQueryParamsSchema)
 const toTaskId = decodeParams(schemas.TaskIdParamsSchema)
@@ -39,7 +36,7 @@ const decodeTaskId = (params: unknown) => {
 export const codecV03: Codec = {
   version: '0.3',
   mediaType: undefined,
-  extensionHeader: EXTENSION_HEADER,
+  extensionHeader: 'x-a2a-extensions',
   hasTenants: false,
   endsWhenWaiting: true,
   hasNoCardError: true,

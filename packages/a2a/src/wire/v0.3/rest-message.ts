@@ -16,7 +16,8 @@ export function toRpcMessage(message: unknown): unknown {
   }
 }
 
-function toRpcPart(part: Fields, field: string): Fields {
+/** Converts a part of the proto to the form of JSON-RPC. @throws A2A_ERR_BAD_PARAMS */
+export function toRpcPart(part: Fields, field: string): Fields {
   const { text, file, data, metadata } = part ?? {}
   if ([text, file, data].filter((each) => each !== undefined).length !== 1)
     throw badParams(field, 'Expected exactly one of text, file, data')

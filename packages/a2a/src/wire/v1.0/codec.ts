@@ -10,9 +10,6 @@ import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
 import { encodeEvent, encodeTask } from './task.ts'
 
-/** The header that names extensions. */
-export const EXTENSION_HEADER = 'a2a-extensions'
-
 const toSend = decodeParams(schemas.SendMessageRequestSchema)
 const toGet = decodeParams(schemas.GetTaskRequestSchema)
 const toTaskId = decodeParams(schemas.TaskIdSchema)
@@ -40,7 +37,7 @@ const decodeTaskId = (params: unknown) => {
 export const codecV10: Codec = {
   version: '1.0',
   mediaType: 'application/a2a+json',
-  extensionHeader: EXTENSION_HEADER,
+  extensionHeader: 'a2a-extensions',
   hasTenants: true,
   endsWhenWaiting: false,
   hasNoCardError: false,

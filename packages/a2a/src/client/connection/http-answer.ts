@@ -1,0 +1,96 @@
+import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
+import { parseRefusal } from '../../wire/read-refusal.ts'
+import { fetchAnswer } from './fetch-answer.ts'
+import { readBody, readText } from './read-body.ts'
+import { readEvents } from './read-events.ts'
+import { isProtocolCode, protocolFault, statusFault } from './remote-fault.ts'
+import type { RemoteCall, RemoteRequest, RemoteStream } from './transport.ts'
+
+type Request = Pick<RemoteRequest<RemoteCall | RemoteStream>, 'headers' | 'limits' | 'redact'>
+
+/** A request of HTTP; its body is JSON. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly url: string
+  readonly body?: object
+  /** The media types of the body and of the answer. */
+  readonly contentType: string
+  readonly accept: string
+}
+
+/** Bytes of a refusal that are read. */
+const MAX_REFUSAL = 65_536
+
+/** The JSON of an answer. @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER */
+export async function fetchJson(request: Request, http: HttpRequest): Promise<unknown> {
+  const text = await exchange(request, http, async (response) =>
+    readText(chunksOf(await requireOk(response, request), request), request.limits.maxBytes)
+  )
+  return parseJson(text)
+}
+
+/** The JSON of each event of an answer, or of an answer that is no stream. @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER */
+export async function* fetchEvents(request: Request, http: HttpRequest): AsyncGenerator<unknown, void> {
+  const { maxBytes } = request.limits
+  const response = await exchange(request, http, (answer) => requireOk(answer, request))
+  const chunks = chunksOf(response, request)
+  if (response.headers.get('content-type')?.startsWith('text/event-stream'))
+    for await (const data of readEvents(chunks, maxBytes)) yield parseJson(data)
+  else yield parseJson(await readText(chunks, maxBytes))
+}
+
+/** The error of a refusal in JSON; undefined for other JSON. */
+export function toRefusal(json: unknown, redact: (text: string) => string): Error | undefined {
+  const found = parseRefusal(json)
+  if (found === undefined) return undefined
+  const { code, message } = found
+  const details = [code, message].filter((each) => each !== undefined).join(' ')
+  return protocolFault(redact(details || 'it does not say why'), code)
+}
+
+async function exchange<T>(
+  { headers, limits }: Request,
+  { method, url, body, contentType, accept }: HttpRequest,
+  read: (response: Response) => Promise<T>
+): Promise<T> {
+  const content = body && { 'content-type': contentType }
+  return fetchAnswer(
+    url,
+    { method, headers: { accept, ...content, ...headers }, ...(body && { body: JSON.stringify(body) }) },
+    { signal: limits.signal, timeout: limits.timeout },
+    read
+  )
+}
+
+// Servers disagree on whether an error of the protocol has its own status.
+async function requireOk(response: Response, { limits, redact }: Request): Promise<Response> {
+  const { ok, status, url } = response
+  if (ok) return response
+  const json = status < 400 ? await response.body?.cancel() : await readRefusal(response, limits.idleTimeout)
+  if (isProtocolCode(parseRefusal(json)?.code)) throw toRefusal(json, redact)!
+  throw statusFault('it', status, url)
+}
+
+async function readRefusal(response: Response, idleTimeout: number): Promise<unknown> {
+  try {
+    return JSON.parse(await readText(readBody(response, idleTimeout), MAX_REFUSAL)) as unknown
+  } catch {
+    // The status says enough.
+    return undefined
+  }
+}
+
+async function* chunksOf(response: Response, { limits }: Request): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of readBody(response, limits.idleTimeout)) {
+    limits.take(chunk.byteLength)
+    yield chunk
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new A2A_ERR_BAD_ANSWER('it is not JSON')
+  }
+}
