@@ -144,9 +144,9 @@ export const RUN_ERR_APPROVAL_ANSWERED = createError(
   'The approval is already answered or expired',
   409
 )
-/** There is no such question or client tool, or the caller may not answer it. */
+/** There is no such question, client tool or request for credentials, or the caller may not answer it. */
 export const RUN_ERR_INPUT_NOT_FOUND = createError<[string]>('RUN_ERR_INPUT_NOT_FOUND', 'No input "%s"', 404)
-/** The question or client tool is already answered or expired. */
+/** The question, client tool or request for credentials is already answered or expired. */
 export const RUN_ERR_INPUT_ANSWERED = createError(
   'RUN_ERR_INPUT_ANSWERED',
   'The input is already answered or expired',
@@ -158,7 +158,7 @@ export const RUN_ERR_INPUT_EXPIRED = createError(
   'The client did not answer the call in time',
   504
 )
-/** A runnable asked a question without a message, or with an unusable schema or time-out. */
+/** A runnable asked a question, or for credentials, without a message, or with an unusable schema or time-out. */
 export const RUN_ERR_BAD_QUESTION = createError<[string]>(
   'RUN_ERR_BAD_QUESTION',
   'The run cannot ask this: %s',
@@ -226,6 +226,8 @@ export const RUN_ERR_BAD_RESULT = createError<[string]>(
   'The run of "%s" gave neither a string nor { text }',
   500
 )
+/** The run does not do what it was asked to: throw it with the reason, which the caller sees, in a runnable, a tool or a step. */
+export const RUN_ERR_REJECTED = createError<[reason: string]>('RUN_ERR_REJECTED', '%s', 422)
 /** The runnable threw. */
 export const RUN_ERR_FAILED = createError('RUN_ERR_FAILED', 'The run failed', 500)
 /** Another process has leased the run; this one may no longer write. */

@@ -22,6 +22,7 @@ export type {
   PendingApproval
 } from './contract/approval.ts'
 export type { ClientTool } from './contract/client-tool.ts'
+export type { CredentialsAnswer, CredentialsRequest } from './contract/credentials-request.ts'
 export type {
   Answer,
   ClientCall,
@@ -70,6 +71,7 @@ export type {
   RequestedInput,
   RunContext
 } from './contract/run-context.ts'
+export { Secret } from './contract/secret.ts'
 export type { RunEventMap } from './contract/run-events.ts'
 export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'

@@ -5,7 +5,7 @@ const ALGORITHM = { alg: 'ECDH-ES', enc: 'A256GCM' } as const
 
 /**
  * The key pair of one process. Only the process that has a run knows the caller's keys, so only it can redact them from an answer: other
- * processes encrypt what they store of one.
+ * processes encrypt what they store of one. Credentials are encrypted too, until the process that has their run takes them.
  */
 export class AnswerSeal {
   #pair: { publicKey: string; privateKey: KeyObject } | undefined
@@ -42,12 +42,12 @@ export async function sealAnswer(
   answer: InputOutcome,
   publicKey: string
 ): Promise<InputOutcome> {
-  const { action, content, reason } = answer
+  const { action, content, reason, secret } = answer
   if (content === undefined && reason === undefined) return answer
   // Loaded lazily: few services need it.
   const { CompactEncrypt } = await import('jose')
   const sealed = await new CompactEncrypt(Buffer.from(JSON.stringify(answer)))
     .setProtectedHeader({ ...ALGORITHM, kid: inputId })
     .encrypt(JSON.parse(publicKey))
-  return { action, sealed }
+  return { action, sealed, ...(secret && { secret }) }
 }

@@ -1,4 +1,4 @@
-import { REDACTED } from '../contract/provider-key.ts'
+import { REDACTED } from '../contract/secret.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { withoutSecrets } from './redacted-text.ts'

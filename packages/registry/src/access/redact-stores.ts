@@ -32,8 +32,13 @@ export function redactStores(stores: Stores, redact: Redact | undefined, seal?: 
       recordStep: (runId, epoch, key, output) => runs.recordStep(runId, epoch, key, redact(output)),
       answerInput: (runId, inputId, answer) =>
         runs.answerInput(runId, inputId, redactFields(answer, ['reason', 'content'], redact)),
-      replaceAnswer: (inputId, sealed, answer) =>
-        runs.replaceAnswer(inputId, sealed, answer && redactFields(answer, ['reason', 'content'], redact))
+      replaceAnswer: (inputId, sealed, answer, key) =>
+        runs.replaceAnswer(
+          inputId,
+          sealed,
+          answer && redactFields(answer, ['reason', 'content'], redact),
+          key
+        )
     }),
     log: override(log, {
       append: (runId, epoch, entries, change, steps) =>

@@ -1,4 +1,4 @@
-import { REDACTED } from '../contract/provider-key.ts'
+import { REDACTED } from '../contract/secret.ts'
 import { advance, type Secret } from './secrets.ts'
 
 interface Span {

@@ -4,13 +4,13 @@ import { InputActionSchema, type PartOf } from './part.ts'
 /** What a run waits for: an approval, or what an `input.request` asks for. */
 export type InputKind = 'approval' | PartOf<'input.request'>['kind']
 
-/** A pending question or client tool; large arguments are cut to a preview. Approvals are listed apart. */
+/** A pending question, client tool or request for credentials; large arguments are cut to a preview. Approvals are listed apart. */
 export const PendingInputSchema = Type.Object(
   {
     inputId: Type.String(),
     runId: Type.String(),
     kind: Type.Union([Type.Literal('question'), Type.Literal('tool'), Type.Literal('auth')]),
-    message: Type.Optional(Type.String({ description: 'The question' })),
+    message: Type.Optional(Type.String({ description: 'The question, or for what credentials are needed' })),
     schema: Type.Optional(Type.Unknown({ description: 'JSON Schema of the content of the answer' })),
     toolCallId: Type.Optional(Type.String()),
     toolName: Type.Optional(Type.String()),
@@ -24,13 +24,14 @@ export const PendingInputSchema = Type.Object(
 )
 export type PendingInput = Static<typeof PendingInputSchema>
 
-/** An answer to a question, or the outcome of a client tool. */
+/** An answer to a question or to a request for credentials, or the outcome of a client tool. */
 export const InputAnswerSchema = Type.Object(
   {
     action: InputActionSchema,
     content: Type.Optional(
       Type.Unknown({
-        description: 'With `accept` only: fits the schema of the question, or is the result of the tool'
+        description:
+          'With `accept` only: fits the schema of the question, is the result of the tool, or the credentials, which are stored nowhere'
       })
     )
   },
@@ -46,9 +47,12 @@ export interface InputOutcome extends InputAnswer {
   expired?: boolean
   /** The whole answer, encrypted to the `sealKey` of its input, until the process that has the run replaces it. */
   sealed?: string
+  /** True for credentials: their content is in no store, so that a restart loses it. */
+  secret?: true
 }
 
-interface Waiting {
+/** Options of every wait for an answer. */
+export interface Wait {
   /** Milliseconds, at most 2,147,483,647. */
   timeout?: number
   /** As in `ApprovalRequest`. */
@@ -56,7 +60,7 @@ interface Waiting {
 }
 
 /** A question to the caller of the run; `timeout` is 24 hours by default. */
-export interface Question<S extends TSchema = TSchema> extends Waiting {
+export interface Question<S extends TSchema = TSchema> extends Wait {
   /** At most 4,096 characters. */
   message: string
   /**
@@ -69,13 +73,25 @@ export interface Question<S extends TSchema = TSchema> extends Waiting {
 }
 
 /** The answer to a question; `content` with `accept` only. */
-export interface Answer<T = unknown> extends Omit<InputOutcome, 'reason' | 'content' | 'sealed'> {
+export interface Answer<T = unknown> extends Omit<InputOutcome, 'reason' | 'content' | 'sealed' | 'secret'> {
   content?: T
 }
 
 /** A call of a tool that the caller of the run serves; `timeout` is 10 minutes by default. */
-export interface ClientCall extends Waiting {
+export interface ClientCall extends Wait {
   toolCallId: string
   toolName: string
   args: unknown
+}
+
+/** An outcome as stores and other processes may have it: without credentials. */
+export function withoutSecret(outcome: InputOutcome): InputOutcome {
+  if (outcome.secret === undefined || outcome.sealed !== undefined) return outcome
+  const { content: _, ...rest } = outcome
+  return rest
+}
+
+/** True if an outcome had credentials that this process does not know. */
+export function hasLostSecret({ secret, content, sealed }: InputOutcome): boolean {
+  return secret === true && content === undefined && sealed === undefined
 }

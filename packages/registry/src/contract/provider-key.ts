@@ -1,33 +1,7 @@
-import { inspect } from 'node:util'
+import { Secret } from './secret.ts'
 
-/** The replacement for a secret. */
-export const REDACTED = '[redacted]'
-
-/** A caller's key for a model provider. Logs, JSON and string conversion show a placeholder; only `reveal()` returns the key. */
-export class ProviderKey {
-  readonly #key: string
-
-  constructor(key: string) {
-    this.#key = key
-  }
-
-  /** The key itself; pass it to the provider only. */
-  reveal(): string {
-    return this.#key
-  }
-
-  toString(): string {
-    return REDACTED
-  }
-
-  toJSON(): string {
-    return REDACTED
-  }
-
-  [inspect.custom](): string {
-    return REDACTED
-  }
-}
+/** A caller's key for a model provider; pass it to the provider only. */
+export class ProviderKey extends Secret<string> {}
 
 /** Removes the caller's keys from values before they leave the run. */
 export interface Redact {

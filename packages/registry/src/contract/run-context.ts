@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Approvals } from './approval.ts'
 import type { ClientTool } from './client-tool.ts'
+import type { CredentialsOf, CredentialsRequest } from './credentials-request.ts'
 import type { Delivery } from './delivery.ts'
 import type { EventBus } from './event-bus.ts'
 import type { Answer, ClientCall, Question } from './input.ts'
@@ -168,6 +169,13 @@ export interface RunContext {
    * @throws RUN_ERR_BAD_QUESTION, or the reason of the run's signal if the run ends first
    */
   callClient(call: ClientCall): Promise<Answer>
+  /**
+   * Asks the owner of the run for credentials, such as a token for another service, and waits, as `ask` does. They are in no part, no
+   * store and no event: only the returned answer has them. A resumed run that asks the same again gets an earlier answer unless that
+   * had credentials, which are lost then: it asks again.
+   * @throws RUN_ERR_BAD_QUESTION, or the reason of the run's signal if the run ends first
+   */
+  requestCredentials<S extends TSchema = TSchema>(request: CredentialsRequest<S>): Promise<CredentialsOf<S>>
   /** Milliseconds that the run has waited for answers in this process, with pending waits so far: time-outs do not count them. */
   readonly waitedMs: number
   /** The context of a member or step: same run, same session by default, a longer `source`. */

@@ -28,7 +28,7 @@ let defaultStores: Stores | undefined
 
 /**
  * Creates a context for running a runnable without an engine, in a script or a test: sessions stay in process memory, approvals
- * are denied and questions canceled because they cannot be answered, and steps are not journaled.
+ * are denied, questions and requests for credentials canceled because they cannot be answered, and steps are not journaled.
  */
 export function createContext(options: ContextOptions = {}): RunContext {
   const { signal = new AbortController().signal } = options

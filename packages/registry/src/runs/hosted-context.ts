@@ -8,6 +8,7 @@ import {
   type Principal
 } from '../contract/principal.ts'
 import type { ClientTool } from '../contract/client-tool.ts'
+import type { CredentialsOf, CredentialsRequest } from '../contract/credentials-request.ts'
 import type { Delivery } from '../contract/delivery.ts'
 import type {
   ChildCaller,
@@ -33,8 +34,10 @@ import type { Answer, ClientCall, InputOutcome, Question } from '../contract/inp
 import {
   fromApproval,
   fromClientCall,
+  fromCredentialsRequest,
   fromQuestion,
   toAnswer,
+  toCredentialsAnswer,
   type AskedInput,
   type Asker
 } from './inputs/asked-input.ts'
@@ -221,6 +224,10 @@ export class HostedContext implements RunContext {
 
   callClient(call: ClientCall): Promise<Answer> {
     return this.#wait(() => fromClientCall(call), toAnswer)
+  }
+
+  requestCredentials<S extends TSchema>(request: CredentialsRequest<S>): Promise<CredentialsOf<S>> {
+    return this.#wait(() => fromCredentialsRequest(request), toCredentialsAnswer)
   }
 
   #wait<T>(asked: () => AskedInput, read: (outcome: InputOutcome) => T): Promise<T> {

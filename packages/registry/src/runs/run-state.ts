@@ -1,3 +1,4 @@
+import type { AnswerSeal } from '../access/answer-seal.ts'
 import { redactStores } from '../access/redact-stores.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
@@ -22,6 +23,7 @@ export class RunState {
   readonly options: StartOptions
   readonly record: StoredRun
   readonly stores: Stores
+  readonly seal: AnswerSeal
   readonly events: EventBus
   readonly log: RunLog
   readonly recordsInput: boolean
@@ -46,7 +48,8 @@ export class RunState {
     this.options = options
     this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
     ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
-    this.stores = redactStores(host.stores, options.redact, host.seal)
+    this.seal = host.seal
+    this.stores = redactStores(host.stores, options.redact, this.seal)
     this.events = host.events
     this.log = options.log ?? host.log
     this.recordsInput = host.record.input

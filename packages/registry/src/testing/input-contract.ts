@@ -98,6 +98,23 @@ export function inputContract(test: TestStores): void {
     t.equal(await runs.answerInput(runId, other.inputId, open), true)
   })
 
+  test('gives a pending input another key', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const input: StoredInput = { ...inputOf(`${runId}.1`), sealKey: '{"kty":"EC"}' }
+    const { inputId } = input
+    await log.append(runId, 1, [textEntry(1)], { status: 'input-required', at: 5, input })
+    t.equal((await runs.findInput(inputId))?.input.sealKey, '{"kty":"EC"}')
+    t.equal(await runs.replaceAnswer(inputId, null, null, '{"kty":"OKP"}'), true)
+    t.equal((await runs.findInput(inputId))?.input.sealKey, '{"kty":"OKP"}')
+    t.same((await runs.get(runId))?.inputs, [{ ...input, sealKey: '{"kty":"OKP"}' }])
+    const sealed = { action: 'accept', sealed: 'a.b', secret: true } as const
+    t.equal(await runs.answerInput(runId, inputId, sealed), true)
+    t.equal(await runs.replaceAnswer(inputId, null, null, '{"kty":"RSA"}'), false, 'it is answered')
+    t.equal(await runs.replaceAnswer(inputId, sealed, null, '{"kty":"RSA"}'), true)
+    t.same((await runs.get(runId))?.inputs, [{ ...input, sealKey: '{"kty":"RSA"}' }])
+  })
+
   test('accepts no answer after the end of the run', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))

@@ -1,4 +1,4 @@
-import { type NumberedPart, type RunEngine, type RunEngineOptions, type Runnable } from '@svc/registry'
+import type { NumberedPart, PartOf, Run, RunEngine, RunEngineOptions, Runnable } from '@svc/registry'
 import {
   codeOf as codeOfCall,
   createTestCluster,
@@ -64,4 +64,13 @@ export const codeOf = (promise: Promise<unknown>) => codeOfCall(() => promise)
 export function stayAlive(t: Test): void {
   const timer = setInterval(() => {}, 1_000)
   t.teardown(() => clearInterval(timer))
+}
+
+/** The first request for an input of a run, after a part. */
+export async function requestOf(
+  run: Pick<Run, 'parts'>,
+  after = 0
+): Promise<NumberedPart & PartOf<'input.request'>> {
+  for await (const part of run.parts(after)) if (part.type === 'input.request') return part
+  throw new Error('the run asks for nothing')
 }

@@ -1,5 +1,5 @@
 import { isTellable, tellable, type Awaitable, type RunContext, type YieldedPart } from '@svc/registry'
-import { isPromise, toLoggable } from '@svc/registry/kit'
+import { codeOf, isPromise, toLoggable } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules, type ApprovedArgs } from '../approvals/approval-manager.ts'
@@ -73,6 +73,8 @@ async function callTool<C extends ToolCall>(call: C, calls: ToolCalls): Promise<
   try {
     outcome = { call, ...context.redact(await attempt.run()), durationMs: attempt.durationMs }
   } catch (err) {
+    // Not for the model to correct.
+    if (codeOf(err) === 'RUN_ERR_REJECTED') guard.end(err)
     guard.check()
     outcome = { call, error: context.redact(toToolError(err)), durationMs: attempt.durationMs }
   }
@@ -220,6 +222,8 @@ class ToolAttempt {
       context,
       sandbox: resolveSandbox(tool.sandbox, sandbox),
       ask: (question) => this.#askClient((asker, durable) => asker.ask({ ...question, toolCallId, durable })),
+      requestCredentials: (request) =>
+        this.#askClient((asker, durable) => asker.requestCredentials({ ...request, toolCallId, durable })),
       callClient: (call) =>
         this.#askClient((asker, durable) => asker.callClient({ ...call, toolCallId, durable })),
       callTool: (other, args, signal) => this.#callOther(other, args, signal)

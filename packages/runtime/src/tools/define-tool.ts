@@ -4,6 +4,8 @@ import type {
   Answer,
   Awaitable,
   ClientCall,
+  CredentialsAnswer,
+  CredentialsRequest,
   FinishReason,
   PartOf,
   Principal,
@@ -52,6 +54,14 @@ export interface ToolContext {
     question: Omit<Question<S>, 'toolCallId' | 'durable'>
   ): Promise<Answer<Static<S>>>
   /**
+   * Asks the owner of the run for credentials, as `RunContext.requestCredentials` does: only the returned answer has them, so do not
+   * return them. The wait does not count as time of the call, and ends with it.
+   * @throws RUN_ERR_BAD_QUESTION, or the reason why the run ended
+   */
+  requestCredentials<S extends TSchema = TSchema>(
+    request: Omit<CredentialsRequest<S>, 'toolCallId' | 'durable'>
+  ): Promise<CredentialsAnswer<Static<S>>>
+  /**
    * Has a tool executed that the caller of the run serves, as `RunContext.callClient` does. The wait does not count as time of the
    * call, and ends with it.
    * @throws RUN_ERR_BAD_QUESTION, or the reason why the run ended
@@ -91,7 +101,10 @@ export interface ToolDefinition<Input extends Schema, Output extends Schema = Sc
   input: Input
   /** The schema of the result, validated before the model sees it; default: any JSON. */
   output?: Output
-  /** Does the work. The model gets the result as JSON, or an error with the message of what was thrown. */
+  /**
+   * Does the work. The model gets the result as JSON, or an error with the message of what was thrown; RUN_ERR_REJECTED ends the run
+   * instead.
+   */
   execute(args: ArgsOf<Input>, context: ToolContext): ResultOf<Output>
   /** Whether a call waits for an approval; overrides the agent's policy. */
   approval?: boolean | ((args: ArgsOf<Input>, context: ToolContext) => Awaitable<boolean>)

@@ -93,13 +93,15 @@ export function createRunStore(
           .executeTakeFirst()
         return numUpdatedRows === 1n
       }),
-    replaceAnswer: (inputId, sealed, answer) =>
+    replaceAnswer: (inputId, sealed, answer, sealKey) =>
       commit.write(async (trx) => {
         const { numUpdatedRows } = await trx
           .updateTable('run_input')
-          .set({ answer: answer && JSON.stringify(answer), seal_key: null })
+          .set({ answer: answer && JSON.stringify(answer), seal_key: sealKey ?? null })
           .where('input_id', '=', inputId)
-          .where('answer', '=', JSON.stringify(sealed))
+          .where((input) =>
+            sealed === null ? input('answer', 'is', null) : input('answer', '=', JSON.stringify(sealed))
+          )
           .executeTakeFirst()
         return numUpdatedRows === 1n
       }),

@@ -235,10 +235,16 @@ export interface RunStore {
   /** Records the answer to a pending input: true for the first answer, false for every later one. */
   answerInput(runId: string, inputId: string, answer: InputOutcome): Awaitable<boolean>
   /**
-   * Replaces a sealed answer by an open one, or by null: the input is then pending again, and has no `sealKey` any more. False if it
-   * has another answer by now.
+   * Replaces a sealed answer by an open one, or by null: the input is then pending again. Its `sealKey` becomes the given one, or is
+   * removed. False if it has another answer by now.
+   * @param sealed null to give a pending input another `sealKey`; `answer` is then null too
    */
-  replaceAnswer(inputId: string, sealed: InputOutcome, answer: InputOutcome | null): Awaitable<boolean>
+  replaceAnswer(
+    inputId: string,
+    sealed: InputOutcome | null,
+    answer: InputOutcome | null,
+    sealKey?: string
+  ): Awaitable<boolean>
   /** The recorded value of a step; undefined if it is not recorded. The steps of a run are removed when it ends. */
   readStep(runId: string, key: string): Awaitable<{ output: unknown } | undefined>
   /** Records a step once. @throws RUN_ERR_FENCED if the epoch is outdated or the run is terminal */

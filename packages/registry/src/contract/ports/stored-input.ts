@@ -21,8 +21,8 @@ export interface StoredInput {
   path: readonly string[]
   expiresAt: number
   /**
-   * A public key, if the caller gave the run a key of its own: other processes encrypt their answers to it, since they cannot redact the
-   * caller's key. A JWK as JSON.
+   * A public key, if the caller gave the run a key of its own, or if the input is `auth`, in stores that several processes share: other
+   * processes encrypt their answers to it, since they cannot redact the caller's key. A JWK as JSON.
    */
   sealKey?: string
   /** Null while it is pending. */

@@ -1,7 +1,15 @@
 import type { ApprovalRequest } from '../../contract/approval.ts'
-import type { Answer, ClientCall, InputOutcome, Question } from '../../contract/input.ts'
+import {
+  hasLostSecret,
+  type Answer,
+  type ClientCall,
+  type InputOutcome,
+  type Question
+} from '../../contract/input.ts'
 import { findJsonFault } from '../../contract/json-fault.ts'
+import type { CredentialsAnswer, CredentialsRequest } from '../../contract/credentials-request.ts'
 import type { ChildOptions } from '../../contract/run-context.ts'
+import { Secret } from '../../contract/secret.ts'
 import type { StoredInput } from '../../contract/ports/stored-input.ts'
 import { RUN_ERR_BAD_QUESTION } from '../../errors.ts'
 
@@ -35,11 +43,19 @@ export function fromApproval({ toolCallId, toolName, args, ...rest }: ApprovalRe
 
 /** @throws RUN_ERR_BAD_QUESTION */
 export function fromQuestion(question: Question): AskedInput {
+  return { kind: 'question', ...readQuestion(question) }
+}
+
+/** @throws RUN_ERR_BAD_QUESTION */
+export function fromCredentialsRequest(request: CredentialsRequest): AskedInput {
+  return { kind: 'auth', ...readQuestion(request) }
+}
+
+function readQuestion(question: Question | CredentialsRequest): Omit<AskedInput, 'kind'> {
   const { message, schema, toolCallId, ...rest } = question ?? {}
   if (typeof message !== 'string' || message.length === 0 || message.length > MAX_MESSAGE)
     throw new RUN_ERR_BAD_QUESTION(`message must be a text of 1 to ${MAX_MESSAGE} characters`)
   return {
-    kind: 'question',
     message,
     ...(schema !== undefined && { schema: requireSchema(schema) }),
     ...(toolCallId !== undefined && { toolCallId }),
@@ -62,6 +78,18 @@ export function fromClientCall({ toolCallId, toolName, args, ...rest }: ClientCa
 /** The outcome of an input as its asker gets it. */
 export function toAnswer({ action, content, expired }: InputOutcome): Answer {
   return { action, ...(content !== undefined && { content }), ...(expired && { expired }) }
+}
+
+/** The outcome of a request for credentials, which only its asker gets. */
+export function toCredentialsAnswer(outcome: InputOutcome): CredentialsAnswer {
+  // Another process took them: its run is not this one any more.
+  if (hasLostSecret(outcome)) return { action: 'cancel' }
+  const { action, content, expired } = outcome
+  return {
+    action,
+    ...(content !== undefined && { credentials: new Secret(content) }),
+    ...(expired && { expired })
+  }
 }
 
 // A copy, since the schema may be built of objects that change, and TypeBox marks its own with symbols.

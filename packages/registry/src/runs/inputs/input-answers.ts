@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sealAnswer, type AnswerSeal } from '../../access/answer-seal.ts'
 import type { ApprovalAnswer } from '../../contract/approval.ts'
-import type { InputAnswer, InputOutcome } from '../../contract/input.ts'
+import { withoutSecret, type InputAnswer, type InputOutcome } from '../../contract/input.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import {
   RUN_ERR_APPROVAL_ANSWERED,
@@ -114,15 +114,33 @@ export class InputAnswers {
     const { lostRuns } = this.#host
     if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
     const run = this.#host.answerable(runId)
-    const isSealed = run === undefined && sealKey !== undefined
-    const answer = isSealed ? await sealAnswer(inputId, given, sealKey) : given
+    const key = run === undefined ? this.#sealKeyFor(given, sealKey) : undefined
+    const answer = key === undefined ? given : await sealAnswer(inputId, given, key)
     const { stores } = run ?? this.#host
-    if (!(await stores.runs.answerInput(runId, inputId, answer))) return false
+    const stored = withoutSecret(answer)
+    if (!(await stores.runs.answerInput(runId, inputId, stored))) return false
     if (!(await this.deliver(inputId, answer)))
-      await stores.control.publish({ type: 'input', runId, inputId, answer })
-    if (answer.sealed === undefined || !this.#host.resumeWithServerKey || (await this.#isTaken(inputId)))
-      return true
-    return this.#accept(inputId, given)
+      await stores.control.publish({ type: 'input', runId, inputId, answer: stored })
+    if (!this.#mayBeLost(answer) || (await this.#isTaken(inputId))) return true
+    return this.#accept(inputId, given, given.secret ? (await this.find(inputId))?.input.sealKey : undefined)
+  }
+
+  /**
+   * The key for an answer to a run that is not in memory here. Credentials must be encrypted: without other nodes for this process, which
+   * loads the run.
+   * @throws RUN_ERR_STORE
+   */
+  #sealKeyFor({ secret }: InputOutcome, sealKey: string | undefined): string | undefined {
+    if (!secret) return sealKey
+    if (this.#host.stores.lease === undefined) return this.#host.seal.publicKey
+    if (sealKey === undefined) throw new RUN_ERR_STORE()
+    return sealKey
+  }
+
+  // Its node may have died, and another one cannot open the answer but continues the run.
+  #mayBeLost({ sealed, secret }: InputOutcome): boolean {
+    if (sealed === undefined || this.#host.stores.lease === undefined) return false
+    return secret === true || this.#host.resumeWithServerKey
   }
 
   // False if another process has taken the run over, and cannot open the answer.

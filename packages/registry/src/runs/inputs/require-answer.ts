@@ -18,9 +18,20 @@ export async function requireAnswer(
   { kind, schema }: Pick<InputSummary, 'kind' | 'schema'>,
   given: object
 ): Promise<InputOutcome> {
-  return kind === 'approval'
-    ? fromApprovalAnswer(requireApprovalAnswer(given))
-    : requireInputAnswer(given, schema, kind === 'tool' ? MAX_RESULT : MAX_CONTENT)
+  if (kind === 'approval') return fromApprovalAnswer(requireApprovalAnswer(given))
+  if (kind === 'auth') return requireCredentials(given, schema)
+  return requireInputAnswer(given, schema, kind === 'tool' ? MAX_RESULT : MAX_CONTENT)
+}
+
+// A fault could name a property of what was given, and error texts are logged.
+async function requireCredentials(given: object, schema: unknown): Promise<InputOutcome> {
+  const answer = await requireInputAnswer(given, undefined, MAX_CONTENT)
+  if (answer.action === 'accept' && schema !== undefined)
+    await requireFit(schema, answer.content).catch((err: unknown) => {
+      if (!(err instanceof RUN_ERR_BAD_INPUT)) throw err
+      throw new RUN_ERR_BAD_INPUT('content does not fit the schema of the credentials')
+    })
+  return answer.content === undefined ? answer : { ...answer, secret: true }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { InputKind, InputOutcome } from '../../contract/input.ts'
+import type { AnswerSeal } from '../../access/answer-seal.ts'
+import { hasLostSecret, type InputKind, type InputOutcome } from '../../contract/input.ts'
 import type { Part, PartOf } from '../../contract/part.ts'
 import { asItIs, type Redact } from '../../contract/provider-key.ts'
 import type { RunStatus } from '../../contract/run-record.ts'
@@ -16,7 +17,7 @@ const DEFAULT_TIMEOUTS: Readonly<Record<InputKind, number>> = {
   approval: 300_000,
   question: 86_400_000,
   tool: 600_000,
-  auth: 600_000
+  auth: 86_400_000
 }
 
 interface Waiting extends PromiseWithResolvers<InputOutcome> {
@@ -31,6 +32,8 @@ export interface InputHost {
   readonly runId: string
   readonly options: { readonly redact?: Redact | undefined }
   readonly stores: Pick<Stores, 'lease'>
+  /** Other processes encrypt credentials for it. */
+  readonly seal: Pick<AnswerSeal, 'publicKey'>
   write(part: Part, change: RunChange): void
   readonly writer: Pick<PartWriter, 'idle' | 'whenStored'>
   /** Cancels an input whose time is over, unless it was answered in the meantime. */
@@ -47,6 +50,7 @@ export class RunInputs {
   readonly #earlier = new Map<string, Promise<InputOutcome>>()
   readonly #stored: readonly StoredInput[]
   #count: number
+  #hasSecret = false
   #waitedMs = 0
   #waitsSince = 0
 
@@ -61,7 +65,8 @@ export class RunInputs {
     for (const input of this.#stored) {
       const { inputId, answer } = input
       const { promise } = this.#wait(input)
-      this.#earlier.set(inputId, promise)
+      // Lost credentials are asked for again.
+      if (answer === null || !hasLostSecret(answer)) this.#earlier.set(inputId, promise)
       if (answer === null) continue
       if (answered.has(inputId)) this.#settle(inputId)?.resolve(answer)
     }
@@ -77,7 +82,9 @@ export class RunInputs {
     const { source, path, signal, onInput } = asker
     const inputId = `${this.#host.runId}.${++this.#count}`
     const expiresAt = timeOf(this.#host.stores) + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
-    const input: StoredInput = { inputId, ...what, source, path, expiresAt, answer: null }
+    const isSealed = what.kind === 'auth' && this.#host.stores.lease !== undefined
+    const sealKey = isSealed ? { sealKey: this.#host.seal.publicKey } : undefined
+    const input: StoredInput = { inputId, ...what, source, path, expiresAt, ...sealKey, answer: null }
     const { promise } = this.#wait(input, durable)
     // The asker ended before the run did, so the answer is not needed.
     const withdraw = () => this.#waiting.has(inputId) && this.#host.expire(inputId)
@@ -109,6 +116,7 @@ export class RunInputs {
     const status: RunStatus = this.#waiting.size === 1 ? 'working' : 'input-required'
     this.#host.write(toResponsePart(waiting.input, outcome), { status, at: Date.now() })
     this.#settle(inputId)
+    this.#hasSecret ||= outcome.secret === true
     this.#delivering.add(waiting)
     // What the asker does next may not be repeated: a crash before that must not deliver the answer again.
     this.#host.writer.whenStored(() => {
@@ -121,8 +129,9 @@ export class RunInputs {
     return this.#waiting.size === 0 ? this.#waitedMs : this.#waitedMs + performance.now() - this.#waitsSince
   }
 
-  /** When the first wait ends, or Infinity; undefined while one of them keeps the run in memory. */
+  /** When the first wait ends, or Infinity; undefined while one of them, or credentials, keep the run in memory. */
   get dormantUntil(): number | undefined {
+    if (this.#hasSecret) return undefined
     const waiting = [...this.#waiting.values()]
     if (!waiting.every(({ durable }) => durable)) return undefined
     return Math.min(...waiting.map(({ input }) => input.expiresAt))

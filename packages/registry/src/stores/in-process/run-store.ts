@@ -1,3 +1,4 @@
+import type { InputOutcome } from '../../contract/input.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
 import { encodePieces } from '../../wire/encode-pieces.ts'
 import { runIdOf } from '../run-cursor.ts'
@@ -58,12 +59,16 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
       record.inputs = record.inputs.map((each) => (each === input ? { ...each, answer } : each))
       return true
     },
-    replaceAnswer(inputId, { sealed }, answer) {
-      const record = runs.findLive(runIdOf(inputId))?.record
-      const input = record?.inputs.find((each) => each.inputId === inputId)
-      if (record === undefined || sealed === undefined || input?.answer?.sealed !== sealed) return false
+    replaceAnswer(inputId, from, answer, sealKey) {
+      const run = runs.findLive(runIdOf(inputId))
+      const input = run?.record.inputs.find((each) => each.inputId === inputId)
+      if (run === undefined || input === undefined) return false
+      const isSame = from === null ? input.answer === null : isSealedAs(from, input.answer)
+      if (!isSame) return false
       const { sealKey: _, ...rest } = input
-      record.inputs = record.inputs.map((each) => (each === input ? { ...rest, answer } : each))
+      const replaced = { ...rest, ...(sealKey !== undefined && { sealKey }), answer }
+      run.record.inputs = run.record.inputs.map((each) => (each === input ? replaced : each))
+      run.summaries?.delete(inputId)
       return true
     },
     readStep(runId, key) {
@@ -81,4 +86,8 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     sweep: (now) => runs.sweep(now),
     onRemove: (listener) => runs.onRemove(listener)
   }
+}
+
+function isSealedAs({ sealed }: InputOutcome, answer: InputOutcome | null): boolean {
+  return sealed !== undefined && answer?.sealed === sealed
 }

@@ -26,8 +26,9 @@ export class Questions {
   /** Asks, until there is an answer over any wire. */
   ask({ request, settled }: RequestedInput): void {
     if (request.type === 'input.request') {
-      if (request.kind !== 'question') return
-      this.#wait({ id: request.inputId, isApproval: false }, settled)
+      if (request.kind === 'tool') return
+      // Credentials must not be spoken: the client answers over a wire.
+      if (request.kind === 'question') this.#wait({ id: request.inputId, isApproval: false }, settled)
       this.#say(request.message ?? '')
       return
     }

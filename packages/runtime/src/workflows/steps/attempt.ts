@@ -1,4 +1,4 @@
-import { backoffDelay, MAX_TIMER } from '@svc/registry/kit'
+import { backoffDelay, codeOf, MAX_TIMER } from '@svc/registry/kit'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
 import { failureOf, withSource } from '../../children/child-parts.ts'
@@ -8,7 +8,7 @@ import type { StepOptions } from '../step-options.ts'
 const DEFAULTS = { attempts: 1, baseDelay: 500, maxDelay: 30_000 }
 
 /**
- * Retries a step until it succeeds or its attempts are used up; each attempt has its own time-out.
+ * Retries a step until it succeeds, rejects, or its attempts are used up; each attempt has its own time-out.
  * @throws the error of the last attempt, RUN_ERR_STEP_TIMEOUT, or the reason why the run must end
  */
 export async function attempt<T>(
@@ -33,7 +33,7 @@ export async function attempt<T>(
       place.signal.throwIfAborted()
       guard.end(err)
       const part = failureOf(name, err)
-      if (count >= attempts) {
+      if (count >= attempts || codeOf(err) === 'RUN_ERR_REJECTED') {
         await place.emit(part)
         throw err
       }
