@@ -5,7 +5,7 @@ import t from 'tap'
 const ROOT = new URL('../', import.meta.url)
 /** The modules with the option schemas of each package. */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
-  a2a: ['options.ts', 'client/remote-options.ts', 'cards/card-options.ts'],
+  a2a: ['options.ts', 'client/remote-options.ts', 'cards/card-options.ts', 'grpc/grpc-options.ts'],
   gateway: ['options.ts'],
   http: ['options.ts'],
   realtime: ['options.ts'],

@@ -8,8 +8,16 @@ export const A2A_ERR_REGISTERED_TWICE = createError<[string]>(
   '@svc/a2a is registered already with the %s: choose another',
   500
 )
+/** The server of gRPC cannot listen on its address. */
+export const A2A_ERR_GRPC_LISTEN = createError<[string, ErrorOptions?]>(
+  'A2A_ERR_GRPC_LISTEN',
+  'gRPC cannot listen on %s',
+  500
+)
 /** The body is not JSON. */
 export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad JSON: %s', 400)
+/** The message of a request over gRPC is not one of its type. */
+export const A2A_ERR_BAD_PROTO = createError<[string]>('A2A_ERR_BAD_PROTO', 'Bad message: %s', 400)
 /** The body is JSON, but not a request. */
 export const A2A_ERR_BAD_REQUEST = createError<[string]>('A2A_ERR_BAD_REQUEST', 'Bad request: %s', 400)
 /** No served version has this method. */

@@ -3,6 +3,7 @@ export { buildAgentCard } from './cards/build-agent-card.ts'
 export type { CardAgent, CardFacts } from './cards/build-card.ts'
 export type { AgentCardV03, AgentCardV10, BuiltCard } from './wire/encode-card.ts'
 export type { OAuthFlows, SecurityScheme, SecuritySchemeV10 } from './wire/security-scheme.ts'
+export type { GrpcBinding } from './bindings/grpc-binding.ts'
 export { A2aOptionsSchema, type A2aOptions } from './options.ts'
 export type {
   AgentCard,

@@ -23,6 +23,8 @@ export interface Operation<O extends OperationName> {
   ): Promise<O extends StreamingName ? TaskStream : Results[O]>
   readonly rpc: Readonly<Record<ProtocolVersion, string>>
   readonly rest: Readonly<Record<ProtocolVersion, readonly Route[]>>
+  /** Undefined: the proto of the version has no such method. */
+  readonly grpc: Readonly<Record<ProtocolVersion, string | undefined>>
 }
 
 /** The table of the protocol: every operation, its handler and its names. */
@@ -30,27 +32,32 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
   send: {
     handle: send,
     rpc: { '0.3': 'message/send', '1.0': 'SendMessage' },
-    rest: { '0.3': ['POST /v1/message:send'], '1.0': ['POST /message:send'] }
+    rest: { '0.3': ['POST /v1/message:send'], '1.0': ['POST /message:send'] },
+    grpc: { '0.3': 'SendMessage', '1.0': 'SendMessage' }
   },
   stream: {
     handle: stream,
     rpc: { '0.3': 'message/stream', '1.0': 'SendStreamingMessage' },
-    rest: { '0.3': ['POST /v1/message:stream'], '1.0': ['POST /message:stream'] }
+    rest: { '0.3': ['POST /v1/message:stream'], '1.0': ['POST /message:stream'] },
+    grpc: { '0.3': 'SendStreamingMessage', '1.0': 'SendStreamingMessage' }
   },
   get: {
     handle: get,
     rpc: { '0.3': 'tasks/get', '1.0': 'GetTask' },
-    rest: { '0.3': ['GET /v1/tasks/{id}'], '1.0': ['GET /tasks/{id}'] }
+    rest: { '0.3': ['GET /v1/tasks/{id}'], '1.0': ['GET /tasks/{id}'] },
+    grpc: { '0.3': 'GetTask', '1.0': 'GetTask' }
   },
   list: {
     handle: list,
     rpc: { '0.3': 'tasks/list', '1.0': 'ListTasks' },
-    rest: { '0.3': ['GET /v1/tasks'], '1.0': ['GET /tasks'] }
+    rest: { '0.3': ['GET /v1/tasks'], '1.0': ['GET /tasks'] },
+    grpc: { '0.3': undefined, '1.0': 'ListTasks' }
   },
   cancel: {
     handle: cancel,
     rpc: { '0.3': 'tasks/cancel', '1.0': 'CancelTask' },
-    rest: { '0.3': ['POST /v1/tasks/{id}:cancel'], '1.0': ['POST /tasks/{id}:cancel'] }
+    rest: { '0.3': ['POST /v1/tasks/{id}:cancel'], '1.0': ['POST /tasks/{id}:cancel'] },
+    grpc: { '0.3': 'CancelTask', '1.0': 'CancelTask' }
   },
   // The specification's text says POST, its protos GET.
   subscribe: {
@@ -59,7 +66,8 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
     rest: {
       '0.3': ['POST /v1/tasks/{id}:subscribe', 'GET /v1/tasks/{id}:subscribe'],
       '1.0': ['POST /tasks/{id}:subscribe', 'GET /tasks/{id}:subscribe']
-    }
+    },
+    grpc: { '0.3': 'TaskSubscription', '1.0': 'SubscribeToTask' }
   },
   setPushConfig: {
     handle: setPushConfig,
@@ -67,7 +75,8 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
     rest: {
       '0.3': ['POST /v1/tasks/{taskId}/pushNotificationConfigs'],
       '1.0': ['POST /tasks/{taskId}/pushNotificationConfigs']
-    }
+    },
+    grpc: { '0.3': 'CreateTaskPushNotificationConfig', '1.0': 'CreateTaskPushNotificationConfig' }
   },
   getPushConfig: {
     handle: getPushConfig,
@@ -75,7 +84,8 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
     rest: {
       '0.3': ['GET /v1/tasks/{taskId}/pushNotificationConfigs/{id}'],
       '1.0': ['GET /tasks/{taskId}/pushNotificationConfigs/{id}']
-    }
+    },
+    grpc: { '0.3': 'GetTaskPushNotificationConfig', '1.0': 'GetTaskPushNotificationConfig' }
   },
   listPushConfigs: {
     handle: listPushConfigs,
@@ -83,7 +93,8 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
     rest: {
       '0.3': ['GET /v1/tasks/{taskId}/pushNotificationConfigs'],
       '1.0': ['GET /tasks/{taskId}/pushNotificationConfigs']
-    }
+    },
+    grpc: { '0.3': 'ListTaskPushNotificationConfig', '1.0': 'ListTaskPushNotificationConfigs' }
   },
   deletePushConfig: {
     handle: deletePushConfig,
@@ -91,13 +102,20 @@ export const OPERATIONS: { readonly [O in OperationName]: Operation<O> } = {
     rest: {
       '0.3': ['DELETE /v1/tasks/{taskId}/pushNotificationConfigs/{id}'],
       '1.0': ['DELETE /tasks/{taskId}/pushNotificationConfigs/{id}']
-    }
+    },
+    grpc: { '0.3': 'DeleteTaskPushNotificationConfig', '1.0': 'DeleteTaskPushNotificationConfig' }
   },
   extendedCard: {
     handle: extendedCard,
     rpc: { '0.3': 'agent/getAuthenticatedExtendedCard', '1.0': 'GetExtendedAgentCard' },
-    rest: { '0.3': ['GET /v1/card'], '1.0': ['GET /extendedAgentCard'] }
+    rest: { '0.3': ['GET /v1/card'], '1.0': ['GET /extendedAgentCard'] },
+    grpc: { '0.3': 'GetAgentCard', '1.0': 'GetExtendedAgentCard' }
   }
+}
+
+/** True for operations that answer with a stream of events. */
+export function isStreaming(name: OperationName): name is StreamingName {
+  return name === 'stream' || name === 'subscribe'
 }
 
 /** Splits a route into its method and its path. */

@@ -13,6 +13,7 @@ import {
   type Policy
 } from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
+import type { GrpcBinding } from './bindings/grpc-binding.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 import type { AgentExtension, AgentProvider } from './model/agent-card.ts'
 import { requireCardUrls, requireHttpUrl, requireJson } from './option-checks.ts'
@@ -81,6 +82,8 @@ export interface A2aOptions {
   limits?: A2aLimits
   /** Milliseconds between comments on a silent event stream; default 15,000. */
   heartbeat?: number
+  /** Serves gRPC too, on a port of its own: `grpcBinding()` of `@svc/a2a/grpc`. */
+  grpc?: GrpcBinding
 }
 
 const fn = Type.Function([], Type.Unknown())
@@ -147,7 +150,8 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
     bodyLimit: Type.Integer({ minimum: 1 }),
     jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 })
   }),
-  heartbeat: milliseconds
+  heartbeat: milliseconds,
+  grpc: Type.Unsafe<GrpcBinding>(Type.Object({ listen: fn }))
 })
 
 const NO_EXTENSIONS: readonly AgentExtension[] = Object.freeze([])

@@ -14,6 +14,7 @@ import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
 import type { Binding } from './bindings/binding.ts'
 import { AgentPaths } from './bindings/agent-paths.ts'
+import { GrpcPort } from './bindings/grpc-binding.ts'
 import { agentRpcRoute, refuseRpc, rpcRoutes } from './bindings/json-rpc.ts'
 import { agentFileRoute, filePathOf, fileRoute } from './bindings/file-route.ts'
 import { negotiateVersion } from './bindings/negotiate-version.ts'
@@ -36,11 +37,12 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   await ensureEngine(app, '@svc/a2a')
   warnOfTimeouts(app)
 
-  const { basePath, versions } = settings
+  const { basePath, versions, bodyLimit, jsonDepth } = settings
   const path = app.prefix + basePath
   const place = `base path "${path || '/'}"`
   requireFreePlace(rootOf(app), '@svc/a2a', place, (taken) => new A2A_ERR_REGISTERED_TWICE(taken))
-  const surface = createSurface(app, settings, place)
+  const grpc = settings.grpc && new GrpcPort(settings.grpc)
+  const surface = createSurface(app, settings, place, grpc)
   const streams = new OpenReplies()
   const binding: Binding = { surface, versions, streams }
 
@@ -63,11 +65,17 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
     agentFileRoute(scope, basePath, binding, paths)
     scope.addHook('onReady', async () => surface.pushes?.resume())
     streams.endWith(scope)
+    if (grpc !== undefined) grpc.openWith(scope, { surface, versions, bodyLimit, jsonDepth })
     scope.addHook('onClose', async () => surface.pushes?.close())
   }, settings.registerOptions)
 }
 
-function createSurface(app: FastifyInstance, settings: Settings, place: string): Surface {
+function createSurface(
+  app: FastifyInstance,
+  settings: Settings,
+  place: string,
+  grpc: GrpcPort | undefined
+): Surface {
   const { runs } = app
   const { agents, registry = app.registry, tasks = runs.stores.tasks, push } = settings
   const { name, description, version, provider, versions, url } = settings
@@ -113,10 +121,12 @@ function createSurface(app: FastifyInstance, settings: Settings, place: string):
           ),
     extendCard: settings.extendedCard,
     extensions: settings.extensions,
-    buildCard: (origin, tenant) =>
-      tenant === undefined
-        ? createCard(exposed.all(), urlOf(origin), facts)
-        : createCard([tenant], urlOf(origin), toTenantFacts(facts, tenant)),
+    buildCard(origin, tenant) {
+      const known = { ...facts, grpcUrl: grpc?.urlFrom(origin) }
+      return tenant === undefined
+        ? createCard(exposed.all(), urlOf(origin), known)
+        : createCard([tenant], urlOf(origin), toTenantFacts(known, tenant))
+    },
     atEndpointOf: (agent) => ({
       buildCard: (origin) => createCard([agent], ownUrlOf(origin, agent.name), toAgentFacts(facts, agent)),
       fileUrl: (origin, taskId, fileId) => ownUrlOf(origin, agent.name) + filePathOf(taskId, fileId)

@@ -43,8 +43,9 @@ t.test('the table of operations matches the code', async (t) => {
   t.strictSame(
     tableUnder('Operations'),
     OPERATION_NAMES.map((name) => {
-      const { rpc, rest } = OPERATIONS[name]
-      return [name, rpc['0.3'], rpc['1.0'], rest['0.3'][0], rest['1.0'][0]]
+      const { rpc, rest, grpc } = OPERATIONS[name]
+      t.equal(grpc['1.0'], rpc['1.0'], 'one column for both')
+      return [name, rpc['0.3'], rpc['1.0'], rest['0.3'][0], rest['1.0'][0], grpc['0.3'] ?? '']
     })
   )
 })

@@ -1,4 +1,4 @@
-import { ANONYMOUS, type Authenticate, type Awaitable, type Credentials, type Principal } from '@svc/registry'
+import { ANONYMOUS, type Authenticate, type Awaitable, type Principal } from '@svc/registry'
 import { identify, isPromise, readCredentials } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { A2A_ERR_BAD_TOKEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
@@ -19,7 +19,7 @@ export function authenticateRequests(scope: FastifyInstance, authenticate: Authe
   scope.decorateRequest('a2aPrincipal')
   scope.addHook('onRequest', (request, _reply, done) => {
     try {
-      const found = identifyRequest(authenticate, request)
+      const found = identifyCaller(authenticate, withoutCookie(request.headers))
       if (isPromise(found)) found.then(pass, refuse)
       else pass(found)
     } catch (err) {
@@ -39,12 +39,15 @@ export function authenticateRequests(scope: FastifyInstance, authenticate: Authe
 
 const CREDENTIAL_ERRORS = { NoToken: A2A_ERR_NO_TOKEN, InvalidToken: A2A_ERR_BAD_TOKEN }
 
-/** @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN, and errors of 500 and over unchanged */
-function identifyRequest(authenticate: Authenticate, request: FastifyRequest): Awaitable<Principal> {
-  return identify(authenticate, credentialsOf(request), CREDENTIAL_ERRORS)
+/** Identifies who sends these headers. @throws A2A_ERR_NO_TOKEN, A2A_ERR_BAD_TOKEN, and errors of 500 and over unchanged */
+export function identifyCaller(
+  authenticate: Authenticate,
+  headers: FastifyRequest['headers']
+): Awaitable<Principal> {
+  return identify(authenticate, readCredentials(headers), CREDENTIAL_ERRORS)
 }
 
 // Agents send no cookies; those of a browser are ignored, so that no page can use them.
-function credentialsOf({ headers: { cookie: _, ...headers } }: FastifyRequest): Credentials {
-  return readCredentials(headers)
+function withoutCookie({ cookie: _, ...headers }: FastifyRequest['headers']): FastifyRequest['headers'] {
+  return headers
 }

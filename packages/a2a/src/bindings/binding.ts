@@ -1,8 +1,7 @@
 import type { Principal, RunLog } from '@svc/registry'
 import { logFault, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Call, OperationName } from '../model/requests.ts'
+import type { Answer, Call, Caller, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
 import { activateExtensions } from '../service/extensions.ts'
 import type { Surface } from '../service/surface.ts'
@@ -17,10 +16,14 @@ const CHALLENGES = {
   missingScope: 'A2A_ERR_FORBIDDEN'
 }
 
-/** What both bindings share. */
-export interface Binding {
+/** A service, and the versions of it that bindings serve. */
+export interface Served {
   readonly surface: Surface
   readonly versions: readonly ProtocolVersion[]
+}
+
+/** What the bindings over HTTP share. */
+export interface Binding extends Served {
   readonly streams: OpenReplies
 }
 
@@ -31,19 +34,19 @@ export function toOwnBinding(binding: Binding, agent: string): Binding {
 
 /** Decodes the parameters and runs the operation. @throws A2A_ERR_BAD_PARAMS, and what its handler throws */
 export function perform(
-  { surface }: Binding,
+  { surface }: Served,
   name: OperationName,
   codec: Codec,
   params: Record<string, unknown>,
-  request: FastifyRequest,
-  reply: FastifyReply
+  caller: Caller,
+  answer: Answer
 ) {
   const operation = OPERATIONS[name] as Operation<OperationName>
-  const extensions = activateExtensions(surface.extensions, codec.extensionHeader, request, reply)
+  const extensions = activateExtensions(surface.extensions, codec.extensionHeader, caller, answer)
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
   const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return operation.handle(served, new RequestCall(served, request, codec, extensions), decoded)
+  return operation.handle(served, new RequestCall(served, caller, codec, extensions), decoded)
 }
 
 // A class: an object literal would define its accessor again for every request.
@@ -56,27 +59,27 @@ class RequestCall implements Call {
   readonly extensions: readonly string[]
   readonly exposeToolResults: boolean
   readonly #surface: Pick<Surface, 'fileUrl'>
-  readonly #request: FastifyRequest
+  readonly #caller: Caller
 
   constructor(
     surface: Pick<Surface, 'fileUrl' | 'exposeToolResults'>,
-    request: FastifyRequest,
+    caller: Caller,
     codec: Codec,
     extensions: readonly string[]
   ) {
-    this.principal = request.a2aPrincipal
-    this.log = request.log
+    this.principal = caller.a2aPrincipal
+    this.log = caller.log
     this.version = codec.version
     this.endsWhenWaiting = codec.endsWhenWaiting
     this.hasNoCardError = codec.hasNoCardError
     this.extensions = extensions
     this.exposeToolResults = surface.exposeToolResults
     this.#surface = surface
-    this.#request = request
+    this.#caller = caller
   }
 
   get origin(): string {
-    return `${this.#request.protocol}://${this.#request.host}`
+    return `${this.#caller.protocol}://${this.#caller.host}`
   }
 
   fileUrl(taskId: string, fileId: string): string {
@@ -84,13 +87,13 @@ class RequestCall implements Call {
   }
 }
 
-/** Turns an error into a fault, logs it, and sets its headers on the reply. */
-export function takeFault(err: unknown, { log }: FastifyRequest, reply: FastifyReply): Fault {
+/** Turns an error into a fault, logs it, and sets its headers on the answer. */
+export function takeFault(err: unknown, { log }: Pick<Caller, 'log'>, answer: Answer): Fault {
   const fault = toFault(err)
   const { code, httpStatus: statusCode } = fault
   logFault(log, 'request', { code, statusCode }, err)
   const challenge = toChallenge(err, CHALLENGES)
-  if (challenge !== undefined) reply.header('www-authenticate', challenge)
-  if (fault.retryAfter !== undefined) reply.header('retry-after', Math.ceil(fault.retryAfter))
+  if (challenge !== undefined) answer.header('www-authenticate', challenge)
+  if (fault.retryAfter !== undefined) answer.header('retry-after', Math.ceil(fault.retryAfter))
   return fault
 }

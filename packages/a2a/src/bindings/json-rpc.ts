@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
 import type { OperationName } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
-import { OPERATION_NAMES, OPERATIONS, type StreamingName } from '../operations.ts'
+import { isStreaming, OPERATION_NAMES, OPERATIONS } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 import { codecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
@@ -129,5 +129,5 @@ function refusesAsStream(call: RpcCall | undefined, { headers }: FastifyRequest)
 }
 
 function isStream(name: OperationName, _result: unknown): _result is TaskStream {
-  return (['stream', 'subscribe'] satisfies StreamingName[] as string[]).includes(name)
+  return isStreaming(name)
 }

@@ -1,7 +1,7 @@
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationName } from '../model/requests.ts'
-import { OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
+import { isStreaming, OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 import { codecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
@@ -95,7 +95,7 @@ async function answer(
   const { refusal } = negotiateVersion(request, binding.versions, 'rest')
   if (refusal !== undefined) throw refusal
   const result = await perform(binding, name, codec, readParams(request, path), request, reply)
-  if (name !== 'stream' && name !== 'subscribe')
+  if (!isStreaming(name))
     return sendJson(
       binding.streams,
       withType(codec, request, reply),

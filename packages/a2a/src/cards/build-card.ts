@@ -38,6 +38,8 @@ export interface CardFacts {
   documentationUrl?: string | undefined
   /** The URL of the icon; default: that of the only agent. */
   iconUrl?: string | undefined
+  /** `host:port` of gRPC, if it is served. */
+  grpcUrl?: string | undefined
 }
 
 /** The media types of services that name no others. */
@@ -59,7 +61,11 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     version: facts.version ?? '1.0.0',
     // The protocol requires a URL.
     ...(facts.provider && { provider: { url, ...facts.provider } }),
-    urls: { rpc: url, rest: url.replace(/\/+$/, '') },
+    urls: {
+      rpc: url,
+      rest: url.replace(/\/+$/, ''),
+      ...(facts.grpcUrl !== undefined && { grpc: facts.grpcUrl })
+    },
     versions: facts.versions ?? PROTOCOL_VERSIONS,
     ...(facts.tenant !== undefined && { tenant: facts.tenant }),
     pushNotifications: facts.pushNotifications ?? false,

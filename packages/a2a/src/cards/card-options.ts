@@ -12,7 +12,8 @@ const FactsSchema = optionsSchema<Omit<CardFacts, 'provider'>>({
   pushNotifications: Type.Boolean(),
   extendedCard: Type.Boolean(),
   securitySchemes: SecuritySchemesSchema,
-  tenant: Type.String({ minLength: 1 })
+  tenant: Type.String({ minLength: 1 }),
+  grpcUrl: Type.String({ minLength: 1 })
 })
 
 const AgentSchema = Type.Object({

@@ -39,8 +39,8 @@ export interface AgentCard {
   description: string
   version: string
   provider?: Required<AgentProvider>
-  /** The endpoints of JSON-RPC and HTTP+JSON. */
-  urls: { rpc: string; rest: string }
+  /** The endpoints of JSON-RPC and HTTP+JSON, and the `host:port` of gRPC. */
+  urls: { rpc: string; rest: string; grpc?: string }
   versions: readonly ProtocolVersion[]
   /** The tenant that requests have to name, on the card of one agent of several. */
   tenant?: string

@@ -90,3 +90,20 @@ export interface Call extends Outputs {
   /** The scheme and host the client connected to. */
   readonly origin: string
 }
+
+/** What an operation needs of a request, whatever its binding; a `FastifyRequest` is one. */
+export interface Caller {
+  readonly a2aPrincipal: Principal
+  readonly log: RunLog
+  /** In lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** `http` or `https`: how the client reaches the endpoint of HTTP. */
+  readonly protocol: string
+  /** The host and port at which the client reaches the endpoint of HTTP. */
+  readonly host: string
+}
+
+/** Where the headers of an answer go; a `FastifyReply` is one. */
+export interface Answer {
+  header(name: string, value: string | number): unknown
+}

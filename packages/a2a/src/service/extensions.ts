@@ -1,6 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_EXTENSION_REQUIRED } from '../errors.ts'
 import type { AgentExtension } from '../model/agent-card.ts'
+import type { Answer, Caller } from '../model/requests.ts'
 
 const NONE: readonly string[] = Object.freeze([])
 
@@ -8,8 +8,8 @@ const NONE: readonly string[] = Object.freeze([])
 export function activateExtensions(
   declared: readonly AgentExtension[],
   header: string,
-  { headers }: FastifyRequest,
-  reply: FastifyReply
+  { headers }: Pick<Caller, 'headers'>,
+  answer: Answer
 ): readonly string[] {
   if (declared.length === 0) return NONE
   const given = headers[header]
@@ -20,7 +20,7 @@ export function activateExtensions(
       .map((each) => each.trim())
   )
   const active = declared.map(({ uri }) => uri).filter((uri) => named.has(uri))
-  if (active.length > 0) reply.header(header, active.join(', '))
+  if (active.length > 0) answer.header(header, active.join(', '))
   return active
 }
 

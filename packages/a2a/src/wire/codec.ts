@@ -2,6 +2,7 @@ import type { AgentCard } from '../model/agent-card.ts'
 import type { Message } from '../model/message.ts'
 import type { OperationName, Requests, Results } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
+import type { GrpcStatus } from './grpc-status.ts'
 import type { Fault } from './to-fault.ts'
 import type { ProtocolVersion } from './versions.ts'
 
@@ -42,6 +43,7 @@ export interface Codec extends VersionTraits {
   restStatusOf(fault: Fault): number
   /** The body of an HTTP+JSON error. */
   encodeRestError(fault: Fault): object
+  encodeGrpcError(fault: Fault): GrpcStatus
 }
 
 /** A version on one binding, from the client's side. */

@@ -35,6 +35,7 @@ const PROTOCOL: Readonly<Record<string, readonly [rpcCode: number, reason?: stri
   A2A_ERR_BAD_REQUEST: [-32600],
   A2A_ERR_UNKNOWN_METHOD: [-32601],
   A2A_ERR_BAD_PARAMS: [-32602],
+  A2A_ERR_BAD_PROTO: [-32602],
   RUN_ERR_BAD_INPUT: [-32602],
   RUN_ERR_KEY_REUSED: [-32602],
   RUN_ERR_WHEN_BUSY: [-32602],

@@ -1,4 +1,6 @@
+import { grpcBinding } from '@svc/a2a/grpc'
 import { ClientFactory, type Client } from 'a2a-sdk-v0.3/client'
+import { GrpcTransportFactory } from 'a2a-sdk-v0.3/client/grpc'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { anyone, buildApp, echo } from '../helpers/build-app.ts'
@@ -9,18 +11,21 @@ function send(text: string, fields: object = {}, configuration?: object) {
   return { message, ...(configuration && { configuration }) } as never
 }
 
-for (const transport of ['JSONRPC', 'HTTP+JSON']) {
+for (const transport of ['JSONRPC', 'HTTP+JSON', 'GRPC']) {
   t.test(`@a2a-js/sdk 0.3.x over ${transport}`, async (t) => {
     const waiting = createWaiting()
     const { origin, url, rpc } = await buildApp(t, {
       runnables: [echo, waiting.runnable, asker, worker],
       options: {
+        grpc: grpcBinding({ port: 0 }),
         pushNotifications: { allowPrivate: true },
         authenticate: anyone,
         extendedCard: (card) => ({ ...card, description: 'more' })
       }
     })
-    const factory = new ClientFactory({ ...new ClientFactory().options, preferredTransports: [transport] })
+    const { options } = new ClientFactory()
+    const transports = [...options.transports!, new GrpcTransportFactory()]
+    const factory = new ClientFactory({ ...options, transports, preferredTransports: [transport] })
     const client: Client = await factory.createFromUrl(origin)
 
     await t.test('cards', async (t) => {

@@ -1,4 +1,6 @@
 import { ClientFactory, type Client } from '@a2a-js/sdk/client'
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
+import { grpcBinding } from '@svc/a2a/grpc'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { anyone, buildApp, echo } from '../helpers/build-app.ts'
@@ -27,18 +29,21 @@ function send(value: string, fields: object = {}, configuration?: object) {
 
 const STATES = { submitted: 1, working: 2, completed: 3, canceled: 5, inputRequired: 6 }
 
-for (const transport of ['JSONRPC', 'HTTP+JSON']) {
+for (const transport of ['JSONRPC', 'HTTP+JSON', 'GRPC']) {
   t.test(`@a2a-js/sdk 1.x over ${transport}`, async (t) => {
     const waiting = createWaiting()
     const { origin } = await buildApp(t, {
       runnables: [echo, waiting.runnable, asker, worker],
       options: {
+        grpc: grpcBinding({ port: 0 }),
         pushNotifications: { allowPrivate: true },
         authenticate: anyone,
         extendedCard: (card) => ({ ...card, description: 'more' })
       }
     })
-    const factory = new ClientFactory({ ...new ClientFactory().options, preferredTransports: [transport] })
+    const { options } = new ClientFactory()
+    const transports = [...options.transports, new GrpcTransportFactory()]
+    const factory = new ClientFactory({ ...options, transports, preferredTransports: [transport] })
     const client: Client = await factory.createFromUrl(origin)
     t.equal(client.protocolVersion, '1.0')
 
@@ -117,13 +122,14 @@ for (const transport of ['JSONRPC', 'HTTP+JSON']) {
       const { id: taskId } = (await client.sendMessage(request)) as { id: string }
       const config = { tenant: '', taskId, id: 'p1', url: 'http://127.0.0.1:9/hook', token: 'x' }
       const authentication = { scheme: 'Bearer', credentials: 'y' }
+      const listed = { tenant: '', taskId, pageSize: 0, pageToken: '' }
       const made = await client.createTaskPushNotificationConfig({ ...config, authentication })
       t.match(made, { id: 'p1', url: config.url, authentication })
       t.match(await client.getTaskPushNotificationConfig({ tenant: '', taskId, id: 'p1' }), made)
-      const all = await client.listTaskPushNotificationConfig({ tenant: '', taskId } as never)
+      const all = await client.listTaskPushNotificationConfig(listed)
       t.equal(all.configs.length, 1)
       await client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id: 'p1' })
-      const none = await client.listTaskPushNotificationConfig({ tenant: '', taskId } as never)
+      const none = await client.listTaskPushNotificationConfig(listed)
       t.equal(none.configs.length, 0)
       await client.cancelTask({ tenant: '', id: taskId, metadata: undefined })
     })

@@ -44,7 +44,8 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
     preferredTransport: 'JSONRPC',
     additionalInterfaces: [
       { url: urls.rpc, transport: 'JSONRPC' },
-      { url: urls.rest, transport: 'HTTP+JSON' }
+      { url: urls.rest, transport: 'HTTP+JSON' },
+      ...(urls.grpc === undefined ? [] : [{ url: urls.grpc, transport: 'GRPC' }])
     ],
     ...(provider && { provider }),
     version,

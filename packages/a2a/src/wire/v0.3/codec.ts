@@ -4,7 +4,7 @@ import { defined } from '../fields.ts'
 import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard } from './card.ts'
-import { encodeRestError, encodeRpcError } from './errors.ts'
+import { encodeGrpcError, encodeRestError, encodeRpcError } from './errors.ts'
 import { decodeMessage } from './message.ts'
 import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
@@ -90,5 +90,6 @@ export const codecV03: Codec = {
   encodeCard,
   encodeRpcError,
   restStatusOf: ({ httpStatus }) => httpStatus,
-  encodeRestError
+  encodeRestError,
+  encodeGrpcError
 }

@@ -1,3 +1,4 @@
+import { createGrpcStatus } from '../grpc-status.ts'
 import type { Fault } from '../to-fault.ts'
 
 /** These versions do not define `data`. */
@@ -13,3 +14,14 @@ export function encodeRpcError({ rpcCode, message, code, violations, metadata }:
 export function encodeRestError(fault: Fault): object {
   return encodeRpcError(fault)
 }
+
+/** Not specified: these are the statuses from which the official clients make their errors. */
+export const encodeGrpcError = createGrpcStatus({
+  TASK_NOT_FOUND: 'NOT_FOUND',
+  TASK_NOT_CANCELABLE: 'FAILED_PRECONDITION',
+  PUSH_NOTIFICATION_NOT_SUPPORTED: 'UNIMPLEMENTED',
+  UNSUPPORTED_OPERATION: 'UNIMPLEMENTED',
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 'FAILED_PRECONDITION',
+  EXTENSION_SUPPORT_REQUIRED: 'FAILED_PRECONDITION',
+  VERSION_NOT_SUPPORTED: 'FAILED_PRECONDITION'
+})

@@ -51,7 +51,10 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
       .sort((a, b) => b.localeCompare(a))
       .flatMap((protocolVersion) => [
         { url: urls.rpc, protocolBinding: 'JSONRPC', protocolVersion, ...about },
-        { url: urls.rest, protocolBinding: 'HTTP+JSON', protocolVersion, ...about }
+        { url: urls.rest, protocolBinding: 'HTTP+JSON', protocolVersion, ...about },
+        ...(urls.grpc === undefined
+          ? []
+          : [{ url: urls.grpc, protocolBinding: 'GRPC', protocolVersion, ...about }])
       ]),
     ...(provider && { provider }),
     version,

@@ -4,7 +4,7 @@ import { defined } from '../fields.ts'
 import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard } from './card.ts'
-import { encodeRestError, encodeRpcError, restStatusOf } from './errors.ts'
+import { encodeGrpcError, encodeRestError, encodeRpcError, restStatusOf } from './errors.ts'
 import { decodeMessage } from './message.ts'
 import { decodePushConfig, encodePushConfig } from './push-config.ts'
 import * as schemas from './schemas.ts'
@@ -93,5 +93,6 @@ export const codecV10: Codec = {
   encodeCard,
   encodeRpcError,
   restStatusOf,
-  encodeRestError
+  encodeRestError,
+  encodeGrpcError
 }

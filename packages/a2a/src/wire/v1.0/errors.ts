@@ -1,6 +1,6 @@
+import { toDetails } from '../error-details.ts'
+import { createGrpcStatus } from '../grpc-status.ts'
 import type { Fault } from '../to-fault.ts'
-
-const TYPE = 'type.googleapis.com/google.rpc.'
 
 /** Names of HTTP statuses in Google's APIs. */
 const STATUS: Readonly<Record<number, string>> = {
@@ -40,14 +40,15 @@ export function encodeRestError(fault: Fault): object {
   return { error: { code: httpStatus, status, message, details: toDetails(fault) } }
 }
 
-// Errors of the protocol have its domain, all others ours.
-function toDetails({ code, reason, violations, metadata }: Fault): object[] {
-  const info = {
-    '@type': `${TYPE}ErrorInfo`,
-    reason: reason ?? code,
-    domain: reason === undefined ? 'svc' : 'a2a-protocol.org',
-    ...(metadata && { metadata })
-  }
-  if (violations.length === 0) return [info]
-  return [info, { '@type': `${TYPE}BadRequest`, fieldViolations: violations }]
-}
+/** @see https://a2a-protocol.org/v1.0.0/specification/#54-error-code-mappings */
+export const encodeGrpcError = createGrpcStatus({
+  TASK_NOT_FOUND: 'NOT_FOUND',
+  TASK_NOT_CANCELABLE: 'FAILED_PRECONDITION',
+  PUSH_NOTIFICATION_NOT_SUPPORTED: 'FAILED_PRECONDITION',
+  UNSUPPORTED_OPERATION: 'FAILED_PRECONDITION',
+  CONTENT_TYPE_NOT_SUPPORTED: 'INVALID_ARGUMENT',
+  INVALID_AGENT_RESPONSE: 'INTERNAL',
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 'FAILED_PRECONDITION',
+  EXTENSION_SUPPORT_REQUIRED: 'FAILED_PRECONDITION',
+  VERSION_NOT_SUPPORTED: 'FAILED_PRECONDITION'
+})
