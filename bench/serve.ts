@@ -42,8 +42,10 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   await served.register(registry, { registry: agents })
   const auth = variant.endsWith('-auth') ? { jwt: { secret: SECRET }, rbac: {} } : {}
   if (variant.startsWith('quick-')) await served.register(a2a, { basePath: '/a2a', agents: [quick] })
-  else if (variant.startsWith('a2a-')) await served.register(a2a, { basePath: '/a2a', registry: agents })
-  else await served.register(http, { prefix: '/api', ...auth })
+  else if (variant.startsWith('a2a-')) {
+    const reply = variant.endsWith('-message') ? 'message' : 'task'
+    await served.register(a2a, { basePath: '/a2a', registry: agents, reply })
+  } else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }
 

@@ -53,6 +53,7 @@ export const VARIANTS: readonly Variant[] = [
   { ...json, name: 'run-auth', request: asOwner, baseline: 'run', target: 1.5 },
   { ...task, name: 'bare-a2a', request: { ...send, path: '/a2a/send' } },
   { ...task, name: 'a2a-send', request: send, target: 3 },
+  { ...task, check: isMessage, name: 'a2a-send-message', request: send, target: 3 },
   { ...besideSdk, name: 'sdk-send', request: send, baseline: 'sdk-send' },
   { ...besideSdk, name: 'quick-send', request: send, target: 0.33, baseline: 'sdk-send' },
   { ...besideSdk, name: 'sdk-send-v1', request: sendV1, baseline: 'sdk-send-v1' },
@@ -78,6 +79,11 @@ function isTask(status: number, text: string): boolean {
     history: object[]
   }
   return status === 200 && artifacts[0]?.parts[0]?.text === ANSWER && history.length > 0
+}
+
+function isMessage(status: number, text: string): boolean {
+  const { result } = JSON.parse(text) as { result: { kind: string; parts: { text: string }[] } }
+  return status === 200 && result.kind === 'message' && result.parts[0]?.text === ANSWER
 }
 
 function toCall(method: string, sent: object): LoadRequest {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { Authenticate, Authorize, NamedRunnables, Registry, TaskStore } from '@svc/registry'
+import type { Authenticate, Authorize, NamedRunnables, Registry, ReplyKind, TaskStore } from '@svc/registry'
 import {
   functionSchema,
   givenOf,
@@ -70,6 +70,13 @@ export interface A2aOptions {
    * default 60,000, and 0: every message is new. Those of anonymous callers always are.
    */
   dedupeWindow?: number
+  /**
+   * How agents reply that do not say so themselves: with a task, or with a message alone where the run completes without a question; default
+   * `task`.
+   */
+  reply?: ReplyKind
+  /** Milliseconds until an agent that replies with messages replies with a task, whose run takes longer; default 10,000. */
+  replyTimeout?: number
   /** Makes the result of each tool call an artifact, for clients to see; default `false`. */
   exposeToolResults?: boolean
   /** Sends push notifications: `true` or the rules of their delivery; default `false`. */
@@ -142,6 +149,8 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   ...POLICY_OPTIONS,
   tasks: Type.Unsafe<TaskStore>(Type.Object({ create: fn, get: fn })),
   dedupeWindow: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
+  reply: Type.Union([Type.Literal('task'), Type.Literal('message')]),
+  replyTimeout: milliseconds,
   exposeToolResults: Type.Boolean(),
   pushNotifications: Type.Union([Type.Boolean(), PushSchema]),
   extendedCard: functionSchema<ExtendCard>(),
@@ -161,6 +170,8 @@ const DEFAULTS = Object.freeze({
   versions: PROTOCOL_VERSIONS,
   extensions: NO_EXTENSIONS,
   dedupeWindow: 60_000,
+  reply: 'task',
+  replyTimeout: 10_000,
   exposeToolResults: false,
   heartbeat: 15_000
 })

@@ -80,7 +80,7 @@ function createSurface(
   const { agents, registry = app.registry, tasks = runs.stores.tasks, push } = settings
   const { name, description, version, provider, versions, url } = settings
   const { documentationUrl, iconUrl, defaultInputModes, defaultOutputModes } = settings
-  const { heartbeat, exposeToolResults, dedupeWindow } = settings
+  const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout } = settings
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
   const exposed = createAgents(
@@ -133,6 +133,8 @@ function createSurface(
     }),
     fileUrl,
     dedupeWindow,
+    reply,
+    replyTimeout,
     exposeToolResults,
     heartbeat
   }

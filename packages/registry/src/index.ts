@@ -81,6 +81,7 @@ export type {
   PartSink,
   PushedParts,
   Runnable,
+  ReplyKind,
   RunnableDefinition,
   RunnableMetadata,
   RunOutput

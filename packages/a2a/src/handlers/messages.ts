@@ -1,31 +1,53 @@
 import { RunResultBuilder } from '@svc/registry/kit'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import { acceptMessage } from '../messages/accept-message.ts'
+import { replyAlone } from '../messages/reply-alone.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { isInterruptedState, type Reply } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
-import { readTask } from '../tasks/read-task.ts'
-import { openNewStream, openStream, type TaskStream } from '../tasks/task-stream.ts'
+import { readTask, type KnownTask, type TaskRun } from '../tasks/read-task.ts'
+import { openMessageStream, openNewStream, openStream, type TaskStream } from '../tasks/task-stream.ts'
 
-/** Accepts a message and returns its task: once it has ended or waits for input, or at once if the client does not wait. */
+/** Milliseconds until a client that does not wait gets the task, if its agent replies with messages. */
+const AT_ONCE = 1_000
+
+/**
+ * Accepts a message and replies with its task, once it has ended or waits for input, or at once if the client does not wait; or with the
+ * answer alone.
+ */
 export async function send(surface: Surface, call: Call, request: SendRequest): Promise<Reply> {
-  const { run, messages, settled } = await acceptMessage(surface, call, request)
-  const view = { historyLength: request.historyLength }
-  if (!request.wait) {
-    const isNew = messages !== undefined
-    const known = { messages, ...(isNew && { result: new RunResultBuilder().build() }) }
-    return { type: 'task', task: await readTask(surface, run, call, view, known) }
+  const accepted = await acceptMessage(surface, call, request)
+  const { run, messages, storeTask } = accepted
+  const replyWith = async (record: TaskRun, known: KnownTask): Promise<Reply> => {
+    const view = { historyLength: request.historyLength }
+    return { type: 'task', task: await readTask(surface, record, call, view, known) }
   }
-  const result = await settled()
+  if (!request.wait && storeTask === undefined) {
+    const isNew = messages !== undefined
+    return replyWith(run, { messages, ...(isNew && { result: new RunResultBuilder().build() }) })
+  }
+  const settled = accepted.settled()
+  if (storeTask !== undefined) {
+    const limit = request.wait ? surface.replyTimeout : Math.min(surface.replyTimeout, AT_ONCE)
+    const message = await replyAlone(surface, call, accepted, settled, limit)
+    if (message !== undefined) return { type: 'message', message }
+  }
+  const result = request.wait ? await settled : undefined
   const now = await surface.runs.find(run.runId)
   if (now === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
-  return { type: 'task', task: await readTask(surface, now, call, view, { messages, result }) }
+  return replyWith(now, { messages, result })
 }
 
-/** Accepts a message and streams its task until it ends or waits for input. */
+/** Accepts a message and streams its task until it ends or waits for input, or the answer alone. */
 export async function stream(surface: Surface, call: Call, request: SendRequest): Promise<TaskStream> {
-  const { run, messages } = await acceptMessage(surface, call, request)
+  const accepted = await acceptMessage(surface, call, request)
+  const { run, messages, storeTask } = accepted
   const view = { historyLength: request.historyLength }
-  if (messages !== undefined) return openNewStream(surface, run, call, messages, view, isInterruptedState)
+  if (storeTask !== undefined) {
+    const message = await replyAlone(surface, call, accepted, accepted.settled(), surface.replyTimeout)
+    if (message !== undefined) return openMessageStream(run.runId, message)
+  } else if (messages !== undefined) {
+    return openNewStream(surface, run, call, messages, view, isInterruptedState)
+  }
   return openStream(surface, run, call, view, isInterruptedState, true)
 }

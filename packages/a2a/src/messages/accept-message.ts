@@ -1,29 +1,13 @@
-import type { Envelope, Run, RunInput, Runnable, RunResult, StartOptions, WhenBusy } from '@svc/registry'
-import { NOTHING_PENDING, type KeyedLock } from '@svc/registry/store-kit'
-import type { Message } from '../model/message.ts'
+import type { KeyedLock } from '@svc/registry/store-kit'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
-import type { TaskRun } from '../tasks/read-task.ts'
 import { answerTask } from './answer-task.ts'
 import { chooseAgent, requireMayRun } from './choose-agent.ts'
-import { joinedTask, requireRun } from './join-task.ts'
 import { asOwnTask } from './own-task.ts'
-import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
-import { firstKeyOf } from './task-messages.ts'
-import { toInput } from './to-input.ts'
+import { toStartKey } from './start-key.ts'
+import { startTask, type Accepted } from './start-task.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
-import { withoutBytes } from './without-bytes.ts'
-
-/** The task of an accepted message. */
-export interface Accepted {
-  /** The record at that time. */
-  run: TaskRun
-  /** The messages of a new task. */
-  messages?: readonly Message[]
-  /** Resolves when the task has ended or waits for its client, with its result if that needs no reading. */
-  settled(): Promise<RunResult | undefined>
-}
 
 /**
  * Starts a task for a message, or passes it to the task that it names. A repetition of a message is accepted once
@@ -51,120 +35,6 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
   const agent = await chooseAgent(surface, call, request)
   await requireMayRun(surface, call, agent)
   return startTask(surface, call, request, agent)
-}
-
-async function startTask(
-  surface: Surface,
-  call: Call,
-  request: SendRequest,
-  agent: Runnable
-): Promise<Accepted> {
-  const { message, push } = request
-  const { principal, log } = call
-  const { runs, tasks, exposed } = surface
-  const start = exposed.startOptions(agent)
-  let isAsked = false
-  let onAsked: (() => void) | undefined
-  const run = await startOnce(surface, agent, toInput(message.parts, agent), {
-    ...start,
-    sessionId: message.contextId,
-    principal,
-    log,
-    envelope: toEnvelope(call, request),
-    whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
-    afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
-    startKey: toStartKey(message, surface, call),
-    onInputRequest() {
-      isAsked = true
-      onAsked?.()
-    }
-  })
-  const { runId, sessionId } = run
-  const fromLog = () => waitUntilSettled(runs, runId)
-  const first = withId(message)
-  if (run.joined) {
-    const joined = await joinedTask(surface, call, runId, first)
-    if (push !== undefined) await surface.pushes!.add(joined, push, call)
-    return { run: joined, settled: fromLog }
-  }
-  const task = {
-    taskId: runId,
-    contextId: sessionId,
-    registry: start.registry,
-    owner: principal.sub,
-    agentName: agent.name,
-    createdAt: run.createdAt,
-    messages: [runs.record.input ? withoutBytes(first) : withoutContent(first)]
-  }
-  // Repeated: the node that started the run may not have stored its task yet.
-  await tasks.create(task, firstKeyOf(runId))
-  if (run.replayed) return { run: await requireRun(surface, runId), settled: fromLog }
-  const { owner } = task
-  if (push !== undefined) await surface.pushes!.add({ runId, owner, status: 'working' }, push, call, 0)
-  // The end is known without reading the log; a request for an input has to be read there.
-  const settled = () => {
-    // It may wait long: the client gets the task as submitted.
-    if (run.queued && agent.queue !== true) return Promise.resolve(undefined)
-    if (isAsked) return fromLog()
-    return new Promise<RunResult | undefined>((resolve) => {
-      run.result().then(resolve, () => resolve(undefined))
-      onAsked = () => resolve(fromLog())
-    })
-  }
-  return { run: toNewRecord(run, agent), messages: task.messages, settled }
-}
-
-// A message that is repeated long after its task has ended begins another one.
-async function startOnce(
-  surface: Surface,
-  agent: Runnable,
-  input: RunInput,
-  options: StartOptions
-): Promise<Run> {
-  const { runs } = surface
-  for (;;) {
-    const run = await runs.start(agent, input, options)
-    if (!run.replayed || run.joined) return run
-    if (!isTooOldToRepeat(await requireRun(surface, run.runId), surface)) return run
-    await runs.stores.runs.freeStartKey(run.runId)
-  }
-}
-
-// As the agent name: the message's own metadata comes first.
-function readMetadata({ message, metadata }: SendRequest, name: string): unknown {
-  const own = message.metadata?.[name]
-  return own === undefined ? metadata?.[name] : own
-}
-
-// Its id stays, so that it is accepted once; histories leave it out.
-function withoutContent({ messageId, role }: Message): Message {
-  return { messageId, role, parts: [] }
-}
-
-// The record that the engine has just stored: the run has started, or waits in the queue.
-function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue }: Runnable): TaskRun {
-  const waiting = { approvals: NOTHING_PENDING, inputs: NOTHING_PENDING }
-  const isQueued = queue === true
-  return {
-    runId,
-    sessionId,
-    name,
-    status: isQueued || queued ? 'submitted' : 'working',
-    createdAt,
-    queuedAt: isQueued ? createdAt : null,
-    updatedAt: createdAt,
-    error: null,
-    waiting,
-    bytes: 0
-  }
-}
-
-// Metadata of the message overrides that of the request.
-function toEnvelope({ extensions }: Call, { message, metadata: around }: SendRequest): Envelope | undefined {
-  const metadata =
-    around && message.metadata ? { ...around, ...message.metadata } : (message.metadata ?? around)
-  if (metadata === undefined && extensions.length === 0) return undefined
-  return { ...(metadata && { metadata }), ...(extensions.length > 0 && { extensions }) }
 }
 
 const NEVER = new AbortController().signal

@@ -1,8 +1,8 @@
-import { ANONYMOUS, type Runnable } from '@svc/registry'
+import type { Runnable } from '@svc/registry'
 import { requireAllowed, type AccessErrors } from '@svc/registry/kit'
 import { A2A_ERR_FORBIDDEN, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
-import type { Surface } from '../service/surface.ts'
+import { repliesByMessage, type Surface } from '../service/surface.ts'
 import { refuseAgent } from '../service/tenant.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { textOf } from './to-input.ts'
@@ -20,11 +20,8 @@ export function readAgentName({ message, metadata }: SendRequest): string | unde
  * first.
  * @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
  */
-export async function chooseAgent(
-  { exposed, tasks }: Surface,
-  { principal }: Call,
-  request: SendRequest
-): Promise<Runnable> {
+export async function chooseAgent(surface: Surface, call: Call, request: SendRequest): Promise<Runnable> {
+  const { exposed } = surface
   const named = readAgentName(request)
   const all = exposed.all()
   const [first] = all
@@ -35,8 +32,22 @@ export async function chooseAgent(
   const { parts, contextId } = request.message
   const mentioned = exposed.mentionedIn(textOf(parts))
   if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
-  const last = await tasks.lastOfContext(exposed.registries(), principal?.sub ?? ANONYMOUS.sub, contextId)
-  return (last && exposed.find(last.agentName)) ?? first
+  const last = await lastOfContext(surface, call, contextId)
+  return (last === undefined ? undefined : exposed.find(last)) ?? first
+}
+
+// A message alone leaves no task, but a run.
+async function lastOfContext(
+  surface: Surface,
+  { principal: { sub: owner } }: Call,
+  contextId: string
+): Promise<string | undefined> {
+  const { exposed, tasks, runs } = surface
+  if (!exposed.all().some((agent) => repliesByMessage(surface, agent)))
+    return (await tasks.lastOfContext(exposed.registries(), owner, contextId))?.agentName
+  const scope = exposed.scope()
+  const page = await runs.stores.runs.listChanged({ owner, scope, sessionId: contextId, limit: 1 })
+  return page.runs[0]?.name
 }
 
 /** The errors for callers whom the policy refuses. */

@@ -1,4 +1,4 @@
-import type { Principal, RunEngine, Runnable, TaskStore } from '@svc/registry'
+import type { Principal, ReplyKind, RunEngine, Runnable, TaskStore } from '@svc/registry'
 import type { Policy } from '@svc/registry/kit'
 import type { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_NO_PUSH } from '../errors.ts'
@@ -29,6 +29,10 @@ export interface Surface {
   fileUrl(origin: string, taskId: string, fileId: string): string
   /** Milliseconds from its start in which a repeated message is the same message, also after its task has ended; 0: no message is. */
   readonly dedupeWindow: number
+  /** How agents reply that do not say so themselves. */
+  readonly reply: ReplyKind
+  /** Milliseconds until an agent that replies with messages replies with a task. */
+  readonly replyTimeout: number
   /** True if the result of each tool call is an artifact. */
   readonly exposeToolResults: boolean
   /** Milliseconds between comments on a silent event stream. */
@@ -37,6 +41,11 @@ export interface Surface {
 
 /** Makes the card for authenticated callers. */
 export type ExtendCard = (card: AgentCard, principal: Principal) => Promise<AgentCard> | AgentCard
+
+/** True if an agent replies to messages with a message alone, where it can. */
+export function repliesByMessage({ reply }: Pick<Surface, 'reply'>, agent: Pick<Runnable, 'reply'>): boolean {
+  return (agent.reply ?? reply) === 'message'
+}
 
 /** @throws A2A_ERR_NO_PUSH if push notifications are off */
 export function requirePushes({ pushes }: Pick<Surface, 'pushes'>): Pushes {

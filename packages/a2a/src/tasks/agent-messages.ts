@@ -1,4 +1,4 @@
-import type { InputSummary, PartError, PartOf, RunEngine } from '@svc/registry'
+import type { InputSummary, PartError, PartOf, RunEngine, RunSummary } from '@svc/registry'
 import type { Message, MessagePart } from '../model/message.ts'
 import { toTimestamp } from '../model/task.ts'
 
@@ -18,6 +18,14 @@ export interface InputPrompt extends Omit<InputSummary, 'source' | 'expiresAt' |
 /** The answer of a task, as a message of its history. */
 export function answerMessage(task: TaskIds, text: string): Message {
   return agentMessage(task, `${task.taskId}.answer`, [{ text }])
+}
+
+/** The answer of a run as the only reply to a message. It names no task, so that clients track none. */
+export function replyMessage(
+  { runId, sessionId: contextId, name: agentName }: Pick<RunSummary, 'runId' | 'sessionId' | 'name'>,
+  parts: MessagePart[]
+): Message {
+  return { messageId: `${runId}.answer`, role: 'agent', parts, contextId, metadata: { agentName } }
 }
 
 /** Asks for an input. While several wait, a bare text would not say which one it answers. */

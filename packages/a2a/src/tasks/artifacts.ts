@@ -15,7 +15,19 @@ export function toArtifacts(result: RunResult, taskId: string, outputs: Outputs)
   toolCalls.forEach(({ toolName, toolCallId, result: output }, index) => {
     if (output !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, output))
   })
-  return [...artifacts, ...files.flatMap((file) => fileArtifact(file, taskId, outputs) ?? [])]
+  return [...artifacts, ...toFileArtifacts(files, taskId, outputs)]
+}
+
+/** The parts of a result as one message: its answer and its files; an empty text if it has neither. */
+export function toReplyParts(result: RunResult, taskId: string, outputs: Outputs): MessagePart[] {
+  const answer = toAnswer(result)
+  const files = toFileArtifacts(result.files ?? [], taskId, outputs)
+  const parts = [...(answer === undefined ? [] : [answer]), ...files].flatMap((each) => each.parts)
+  return parts.length === 0 ? [{ text: '' }] : parts
+}
+
+function toFileArtifacts(files: readonly RunFile[], taskId: string, outputs: Outputs): Artifact[] {
+  return files.flatMap((file) => fileArtifact(file, taskId, outputs) ?? [])
 }
 
 /** The artifact that holds the answer of a result, if it has one. */

@@ -60,6 +60,11 @@ export async function openStream(
   return stream
 }
 
+/** The stream of a message alone. */
+export function openMessageStream(runId: string, message: Message): TaskStream {
+  return { runId, after: 0, first: { type: 'message', message }, ended: true, next: () => [] }
+}
+
 class LogStream implements TaskStream {
   readonly runId: string
   readonly after: number

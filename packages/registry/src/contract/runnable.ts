@@ -57,6 +57,12 @@ export interface PushedParts extends AsyncIterator<YieldedPart, void> {
   pushTo(sink: PartSink): Promise<void>
 }
 
+/**
+ * How a surface replies to a message whose protocol has both: with a task that tracks the run, or with a message alone, for short
+ * answers.
+ */
+export type ReplyKind = 'task' | 'message'
+
 /** An agent, team or workflow. Every surface can serve any object with these members. */
 export interface Runnable {
   readonly kind: RunnableKind
@@ -80,6 +86,8 @@ export interface Runnable {
   readonly steerable?: boolean | undefined
   /** True if its runs wait in the queue of their engine until a process begins them; default of `StartOptions.queue`. */
   readonly queue?: boolean | undefined
+  /** How A2A replies to its messages; default of the surface. */
+  readonly reply?: ReplyKind | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
   readonly toolNames?: readonly string[] | undefined
   /** What discovery documents, such as agent cards, say of it. */
@@ -105,6 +113,7 @@ export interface RunnableDefinition {
   whenBusy?: WhenBusy | undefined
   steerable?: boolean | undefined
   queue?: boolean | undefined
+  reply?: ReplyKind | undefined
   toolNames?: readonly string[] | undefined
   card?: RunnableCard | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>

@@ -6,7 +6,13 @@ import type { RunContext } from '../contract/run-context.ts'
 import { RunnableCardSchema, type RunnableCard } from '../contract/runnable-card.ts'
 import type { WhenBusy } from '../contract/run-body.ts'
 import type { RunResult } from '../contract/run-result.ts'
-import type { Runnable, RunnableDefinition, RunnableMetadata, RunOutput } from '../contract/runnable.ts'
+import type {
+  ReplyKind,
+  Runnable,
+  RunnableDefinition,
+  RunnableMetadata,
+  RunOutput
+} from '../contract/runnable.ts'
 import type { VoiceRunnable } from '../contract/voice.ts'
 import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '../errors.ts'
 import { createContext } from '../runs/create-context.ts'
@@ -97,6 +103,10 @@ class DefinedRunnable implements Runnable {
 
   get queue(): boolean | undefined {
     return this.#definition.queue
+  }
+
+  get reply(): ReplyKind | undefined {
+    return this.#definition.reply
   }
 
   get toolNames(): readonly string[] | undefined {

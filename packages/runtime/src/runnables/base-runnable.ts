@@ -2,6 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import {
   globalRegistry,
   type Registry,
+  type ReplyKind,
   type Runnable,
   type RunnableCard,
   type RunContext,
@@ -26,6 +27,8 @@ export interface BaseOptions {
   card?: RunnableCard
   /** Whether its runs wait in the queue of their engine (`StartOptions.queue`); default false. */
   queue?: boolean
+  /** How A2A replies to its messages: with a task, or with a message alone; default: as the A2A service says. */
+  reply?: ReplyKind
   /** Whether it registers itself; default true. */
   register?: boolean
   /** The registry it joins; default: the global one. */
@@ -41,6 +44,7 @@ export const BASE_OPTIONS = {
   description: Type.Optional(Type.String()),
   card: Type.Optional(RunnableCardSchema),
   queue: Type.Optional(Type.Boolean()),
+  reply: Type.Optional(Type.Union([Type.Literal('task'), Type.Literal('message')])),
   register: Type.Optional(Type.Boolean()),
   registry: Type.Optional(
     Type.Object({ add: Type.Function([], Type.Unknown()), get: Type.Function([], Type.Unknown()) })
@@ -71,12 +75,15 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
   readonly queue: boolean | undefined
   /** As in `Runnable`. */
   readonly card: RunnableCard | undefined
+  /** As in `Runnable`. */
+  readonly reply: ReplyKind | undefined
 
-  constructor({ description, queue, card }: BaseOptions, name: string) {
+  constructor({ description, queue, card, reply }: BaseOptions, name: string) {
     this.#name = name
     this.#description = description
     this.queue = queue
     this.card = card
+    this.reply = reply
   }
 
   get name(): string {

@@ -1,0 +1,45 @@
+import type { RunResult } from '@svc/registry'
+import { loadResult } from '@svc/registry/kit'
+import type { Message } from '../model/message.ts'
+import type { Outputs } from '../model/requests.ts'
+import type { Surface } from '../service/surface.ts'
+import { replyMessage } from '../tasks/agent-messages.ts'
+import { toReplyParts } from '../tasks/artifacts.ts'
+import type { Accepted } from './start-task.ts'
+
+/**
+ * The answer of a run, as the only reply. Undefined if the run has not completed once it settles, or after `limit` milliseconds, when its
+ * task is stored.
+ */
+export async function replyAlone(
+  surface: Surface,
+  outputs: Outputs,
+  { run, storeTask }: Accepted,
+  settled: Promise<RunResult | undefined>,
+  limit: number
+): Promise<Message | undefined> {
+  const result = (await within(limit, settled)) ?? (await readCompleted(surface, run.runId))
+  if (result !== undefined && result.finishReason !== 'canceled')
+    return replyMessage(run, toReplyParts(result, run.runId, outputs))
+  await storeTask?.()
+  return undefined
+}
+
+async function within<T>(limit: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limit)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+// Of a message that is repeated.
+async function readCompleted({ runs }: Surface, runId: string): Promise<RunResult | undefined> {
+  const run = await runs.find(runId)
+  if (run?.status !== 'completed') return undefined
+  return (await loadResult(runs.stores, run)) ?? undefined
+}
