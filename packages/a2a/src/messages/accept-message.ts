@@ -3,6 +3,7 @@ import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
 import { answerTask } from './answer-task.ts'
+import { asAnswer } from './as-answer.ts'
 import { chooseAgent, requireMayRun } from './choose-agent.ts'
 import { asOwnTask } from './own-task.ts'
 import { toStartKey } from './start-key.ts'
@@ -32,6 +33,8 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
     if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
+  const answer = await asAnswer(surface, call, request)
+  if (answer !== undefined) return dispatch(surface, call, answer)
   const agent = await chooseAgent(surface, call, request)
   await requireMayRun(surface, call, agent)
   return startTask(surface, call, request, agent)

@@ -38,6 +38,12 @@ export async function findAnswered(
   return { inputId: found.inputId, answer: answer as ApprovalAnswer | InputAnswer }
 }
 
+/** True if a run waits for a single answer, and that is a text. */
+export function asksForText(run: RunSummary): boolean {
+  const found = onlyOne(run)
+  return found?.kind === 'question' && isTextual(found.schema)
+}
+
 function onlyOne({ waiting: { approvals, inputs } }: RunSummary): InputSummary | undefined {
   return approvals.count + inputs.count === 1 ? (approvals.first[0] ?? inputs.first[0]) : undefined
 }

@@ -2,7 +2,7 @@ import type { RunSummary } from '@svc/registry'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { requireRun } from './join-task.ts'
-import { toStartKey } from './start-key.ts'
+import { hasStarted } from './start-key.ts'
 
 /** The request for a task that reads no more messages, as one that begins a task of its own after it. @throws A2A_ERR_TASK_NOT_FOUND */
 export async function asOwnTask(surface: Surface, request: SendRequest): Promise<SendRequest> {
@@ -16,10 +16,7 @@ export async function hasOwnTask(
   request: SendRequest,
   run: RunSummary
 ): Promise<boolean> {
-  const startKey = toStartKey(toOwnTask(request, run).message, surface, call)
-  if (startKey === undefined) return false
-  const { registry, owner } = run
-  return (await surface.runs.stores.runs.findStarted({ registry, owner, startKey })) !== undefined
+  return hasStarted(surface, call, toOwnTask(request, run).message, run)
 }
 
 function toOwnTask(request: SendRequest, { name, sessionId: contextId }: RunSummary): SendRequest {

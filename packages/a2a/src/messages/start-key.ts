@@ -28,6 +28,18 @@ export function toStartKey(
   return { key: `a2a:${messageId}:${content}`, hash: CONTENT_IS_IN_KEY }
 }
 
+/** True if a message is the repetition of one that started a run of the owner. */
+export async function hasStarted(
+  surface: Pick<Surface, 'tenant' | 'runs' | 'dedupeWindow'>,
+  call: Pick<Call, 'principal'>,
+  message: SendRequest['message'],
+  { registry, owner }: Pick<RunSummary, 'registry' | 'owner'>
+): Promise<boolean> {
+  const startKey = toStartKey(message, surface, call)
+  if (startKey === undefined) return false
+  return (await surface.runs.stores.runs.findStarted({ registry, owner, startKey })) !== undefined
+}
+
 /** True once a repetition of the message that began the run is a message of its own. */
 export function isTooOldToRepeat(
   { status, createdAt }: Pick<RunSummary, 'status' | 'createdAt'>,
