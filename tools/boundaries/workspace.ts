@@ -31,7 +31,7 @@ export interface SourceFile {
 export function findWorkspaces(tree: SourceTree): Workspace[] {
   const found: Workspace[] = []
   for (const [path, text] of tree) {
-    const folder = /^(?:((?:packages|apps)\/[^/]+)\/)?package\.json$/.exec(path)
+    const folder = /^(?:((?:packages|apps|tools)\/[^/]+)\/)?package\.json$/.exec(path)
     if (folder !== null) found.push({ folder: folder[1] ?? '', manifest: JSON.parse(text) as Manifest })
   }
   return found.toSorted((a, b) => (a.folder < b.folder ? -1 : 1))

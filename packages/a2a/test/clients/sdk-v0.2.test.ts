@@ -1,7 +1,11 @@
 import { A2AClient } from 'a2a-sdk-v0.2/client'
+import { sdkV02 } from '@tools/a2a-clients/sdk-v0.2'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
+import { testClients } from '../helpers/client-scenario.ts'
+
+await testClients([sdkV02])
 
 function send(text: string, fields: object = {}, configuration?: object) {
   const parts = [{ kind: 'text', text }]

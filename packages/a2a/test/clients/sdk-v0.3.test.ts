@@ -1,9 +1,13 @@
 import { grpcBinding } from '@svc/a2a/grpc'
 import { ClientFactory, type Client } from 'a2a-sdk-v0.3/client'
 import { GrpcTransportFactory } from 'a2a-sdk-v0.3/client/grpc'
+import { sdkV03 } from '@tools/a2a-clients/sdk-v0.3'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { anyone, buildApp, echo } from '../helpers/build-app.ts'
+import { testClients } from '../helpers/client-scenario.ts'
+
+await testClients(sdkV03)
 
 function send(text: string, fields: object = {}, configuration?: object) {
   const parts = [{ kind: 'text', text }]

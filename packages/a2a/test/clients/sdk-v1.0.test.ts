@@ -1,9 +1,13 @@
 import { ClientFactory, type Client } from '@a2a-js/sdk/client'
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
 import { grpcBinding } from '@svc/a2a/grpc'
+import { sdkV10 } from '@tools/a2a-clients/sdk-v1.0'
 import t from 'tap'
 import { asker, createWaiting, worker } from '../helpers/agents.ts'
 import { anyone, buildApp, echo } from '../helpers/build-app.ts'
+import { testClients } from '../helpers/client-scenario.ts'
+
+await testClients(sdkV10)
 
 const text = (value: string) => ({
   content: { $case: 'text', value },

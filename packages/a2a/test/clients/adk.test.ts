@@ -1,0 +1,4 @@
+import { adk } from '@tools/a2a-clients/adk'
+import { testClients } from '../helpers/client-scenario.ts'
+
+await testClients([adk])
