@@ -20,7 +20,8 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
     'voice/voice-options.ts',
     'workflows/workflow-options.ts'
   ],
-  store: ['options.ts']
+  store: ['options.ts'],
+  'ui-stream': ['options.ts']
 }
 
 async function schemasOf(name: string): Promise<TSchema[]> {

@@ -6,6 +6,7 @@ import registry from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import runtime from '@svc/runtime'
 import store from '@svc/store'
+import uiStream from '@svc/ui-stream'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import t from 'tap'
 
@@ -14,6 +15,7 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
   '@svc/gateway': gateway,
   '@svc/a2a': a2a,
   '@svc/realtime': realtime,
+  '@svc/ui-stream': uiStream,
   '@svc/runtime': runtime
 }
 const WITH_ENGINE = { ...BRINGERS, '@svc/registry': registry as FastifyPluginAsync }

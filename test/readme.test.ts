@@ -24,6 +24,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/from-other-frameworks.md#4': /^Ada\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
   'packages/realtime/README.md#1': /^Hello\n$/,
+  'packages/ui-stream/README.md#1': /^v1 true\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
   'packages/runtime/README.md#3': /^\{ city: 'Rome' \}\n$/,
@@ -181,6 +182,7 @@ t.test('complete programs compile', async (t) => {
       'packages/runtime/README.md#9',
       'packages/store/README.md#1',
       'packages/store/README.md#2',
+      'packages/ui-stream/README.md#1',
       'README.md#1'
     ]
   )

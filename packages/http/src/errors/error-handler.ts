@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from '../errors.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
-import { discardRest, hasRest } from './discard-rest.ts'
+import { closeLater, hasRest } from '@svc/registry/wire-kit'
 import { acceptsProblem, PROBLEM, toErrorBody, toProblem } from './to-error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 
@@ -60,16 +60,4 @@ function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): 
   const wantsProblem = acceptsProblem(request.headers.accept)
   reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
   void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))
-}
-
-// Closing while the client still sends would reset the connection before it reads the reply.
-function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
-  const discarded = discardRest(raw)
-  // Drop Fastify's own `Connection: close`, but keep that of a closing app.
-  if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')
-  // Absent on HTTP/2.
-  const { shouldKeepAlive = true } = reply.raw as { shouldKeepAlive?: boolean }
-  if (shouldKeepAlive) return
-  reply.raw.shouldKeepAlive = true
-  reply.raw.once('finish', () => void discarded.then(() => raw.socket.destroySoon()))
 }

@@ -1,7 +1,6 @@
 import type { SecuritySchemes } from '@svc/registry'
 import { REASONS, type ErrorStatus } from './describe-replies.ts'
-import { refTo } from './hoist-schemas.ts'
-import type { OpenApiDocument, Response } from './open-api-document.ts'
+import { refTo, type OpenApiDocument, type Response } from '@svc/registry/wire-kit'
 
 /** Adds the accepted credentials: any one of the schemes, on every operation that is not open (`security: []`). */
 export function describeSecurity(

@@ -1,7 +1,6 @@
 import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
 import type { Exposed } from '@svc/registry/kit'
-import { refTo } from './hoist-schemas.ts'
-import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
+import { refTo, type OpenApiDocument, type Operation, type Schema } from '@svc/registry/wire-kit'
 
 /**
  * Returns a copy of a document with the current runnables: their names as the values of `:name`, if `named`, and the body

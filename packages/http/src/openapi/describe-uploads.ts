@@ -1,6 +1,5 @@
 import { JSON_FIELDS } from '../uploads/take-run-forms.ts'
-import { refTo } from './hoist-schemas.ts'
-import type { OpenApiDocument, Schema } from './open-api-document.ts'
+import { refTo, type OpenApiDocument, type Schema } from '@svc/registry/wire-kit'
 
 const files: Schema = {
   type: 'array',

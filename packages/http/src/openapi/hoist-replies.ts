@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { OpenApiDocument, Response } from './open-api-document.ts'
+import type { OpenApiDocument, Response } from '@svc/registry/wire-kit'
 
 /** Returns a copy of a document with identical error replies as components. */
 export function hoistReplies(document: OpenApiDocument): OpenApiDocument {

@@ -5,10 +5,17 @@ import type { FastifyInstance } from 'fastify'
 import { describeRefusals, describeSecurity } from './describe-access.ts'
 import { addMessageInput, describeNames } from './describe-names.ts'
 import { TAGS } from './describe-operation.ts'
+import { EXAMPLES } from './examples.ts'
 import { describeUploads } from './describe-uploads.ts'
 import { hoistReplies } from './hoist-replies.ts'
-import { componentOf, hoistSchemas, type Components } from './hoist-schemas.ts'
-import type { OpenApiDocument, Operation, Schema } from './open-api-document.ts'
+import {
+  componentOf,
+  hoistSchemas,
+  type Components,
+  type OpenApiDocument,
+  type Operation,
+  type Schema
+} from '@svc/registry/wire-kit'
 import type { ResolvedSwagger } from './swagger-options.ts'
 
 /** The sources of a document besides the routes of its scope. */
@@ -69,8 +76,8 @@ function finish(raw: OpenApiDocument, source: OpenApiSource): OpenApiDocument {
   const { secured = false, schemes, limited = false, uploads = false } = source
   const { openapi, info, servers, paths, components } = JSON.parse(JSON.stringify(raw)) as OpenApiDocument
   const found: Components = new Map()
-  hoistSchemas(components.schemas['MessageInput'], found)
-  const hoisted = hoistSchemas(paths, found)
+  hoistSchemas(components.schemas['MessageInput'], found, EXAMPLES)
+  const hoisted = hoistSchemas(paths, found, EXAMPLES)
   for (const operation of operationsOf(hoisted)) describeParameters(operation, found)
   const document: OpenApiDocument = {
     openapi,

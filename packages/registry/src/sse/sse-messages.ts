@@ -1,6 +1,8 @@
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
+import { RUN_ERR_SUSPENDED } from '../errors.ts'
 import type { EntryReader } from '../runs/log/entry-reader.ts'
+import type { TransientPart } from '../runs/log/transient-parts.ts'
 import { entryFromJson, membersOf } from '../stores/log-entry.ts'
 import { encodeFault, encodeSse, encodeSseFault, encodeUnnumbered, SSE_SUSPENDED } from './encode-sse.ts'
 
@@ -12,6 +14,12 @@ export interface SseProjection {
   encode(entry: LogEntry): string | Iterable<string>
   /** True if the stream ends here, even if the log continues. */
   readonly ended?: boolean
+  /** Called when the log has nothing more for now: the messages to add, '' for none. `ended` may be true afterwards. */
+  atPresent?(): string
+  /** The messages of a transient part; without it the stream has none. */
+  encodeTransient?(part: TransientPart): string
+  /** True if the stream breaks off, as by a lost connection, where its run is suspended. Default: it ends after a comment. */
+  readonly breaksOff?: boolean
 }
 
 /** Characters per piece: many small messages, or a part of a large one. */
@@ -36,8 +44,7 @@ export class SseMessages {
   constructor(reader: EntryReader, projection: SseProjection | undefined) {
     this.#reader = reader
     this.#projection = projection
-    // A projection has no place for them.
-    if (projection === undefined) reader.followTransients()
+    if (projection === undefined || projection.encodeTransient !== undefined) reader.followTransients()
     this.#say(projection?.head ?? '')
   }
 
@@ -68,8 +75,8 @@ export class SseMessages {
         if (this.#reader.ended) return this.#end()
         const entries = this.#reader.read()
         if (isPromise(entries))
-          return entries.then((all) => (this.#take(all) ? this.next() : this.#encodeTransients()))
-        if (!this.#take(entries)) return this.#encodeTransients()
+          return entries.then((all) => (this.#take(all) ? this.next() : this.#encodePresent()))
+        if (!this.#take(entries)) return this.#encodePresent()
         continue
       }
       const piece = this.#projection === undefined ? this.#encode() : this.#project(this.#projection)
@@ -90,6 +97,15 @@ export class SseMessages {
     return entries.length > 0 || this.#reader.ended
   }
 
+  #encodePresent(): string {
+    const projection = this.#projection
+    if (projection === undefined) return this.#encodeTransients()
+    const { encodeTransient } = projection
+    const parts = encodeTransient === undefined ? [] : this.#reader.takeTransients()
+    const transients = parts.map((part) => projection.encodeTransient!(part)).join('')
+    return transients + (projection.atPresent?.() ?? '')
+  }
+
   // After the log, since they are of the moment.
   #encodeTransients(): string {
     return this.#reader
@@ -103,6 +119,7 @@ export class SseMessages {
   #end(): string | undefined {
     this.#isOver = true
     const { suspended, fault } = this.#reader
+    if (suspended && this.#projection?.breaksOff) throw new RUN_ERR_SUSPENDED()
     const end = (suspended ? SSE_SUSPENDED : '') + (fault === undefined ? '' : this.#encodeFault(fault))
     return end === '' ? undefined : end
   }

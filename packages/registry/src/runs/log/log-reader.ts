@@ -221,6 +221,21 @@ export async function* readEntries(
   }
 }
 
+/** Yields the entries that the log of a run has now, in order; none if it is no longer kept. */
+export async function* readPresent(
+  { log }: Pick<Stores, 'log'>,
+  runId: string,
+  after = 0
+): AsyncGenerator<LogEntry, void> {
+  for (let seq = after; ;) {
+    const entries = await log.read(runId, seq, READ_LIMIT)
+    yield* entries
+    const last = entries.at(-1)
+    if (last === undefined) return
+    seq = last.seq
+  }
+}
+
 /** True if the part with this `seq` is the run's last; undefined if there is no such part. 0 precedes the first part and is never the last. */
 export async function isEnd(
   { log }: Pick<Stores, 'log'>,

@@ -1,4 +1,3 @@
-import { EXAMPLES } from './examples.ts'
 import type { Schema } from './open-api-document.ts'
 
 const COMPONENT_NAME = /^[A-Z][A-Za-z0-9]*$/
@@ -11,27 +10,36 @@ export type Components = Map<string, Schema>
 /**
  * Returns a copy of part of a document in which every schema whose `title` is a valid name is a `$ref` into `components`.
  * Unions of literals become an `enum`, discriminators get their `mapping`.
+ * @param examples of components, by their name
  * @throws Error if two different schemas share a title
  */
-export function hoistSchemas<T>(part: T, components: Components): T {
-  return hoist(part, components) as T
+export function hoistSchemas<T>(
+  part: T,
+  components: Components,
+  examples: Readonly<Record<string, object>> = {}
+): T {
+  return hoist(part) as T
+
+  function hoist(node: unknown): unknown {
+    if (Array.isArray(node)) return node.map(hoist)
+    if (typeof node !== 'object' || node === null) return node
+    const copy = Object.fromEntries(
+      Object.entries(node).map(([key, value]) => [key, DATA.has(key) ? value : hoist(value)])
+    )
+    const schema = withMapping(toEnum(copy), components)
+    return typeof schema.title === 'string' && COMPONENT_NAME.test(schema.title)
+      ? addComponent(schema.title, schema, examples[schema.title], components)
+      : schema
+  }
 }
 
-function hoist(node: unknown, components: Components): unknown {
-  if (Array.isArray(node)) return node.map((each) => hoist(each, components))
-  if (typeof node !== 'object' || node === null) return node
-  const copy = Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [key, DATA.has(key) ? value : hoist(value, components)])
-  )
-  const schema = withMapping(toEnum(copy), components)
-  return typeof schema.title === 'string' && COMPONENT_NAME.test(schema.title)
-    ? addComponent(schema.title, schema, components)
-    : schema
-}
-
-function addComponent(name: string, { title: _title, ...schema }: Schema, components: Components): Schema {
+function addComponent(
+  name: string,
+  { title: _title, ...schema }: Schema,
+  example: object | undefined,
+  components: Components
+): Schema {
   const known = components.get(name)
-  const example = EXAMPLES[name]
   if (example !== undefined) schema['example'] = example
   if (known === undefined) components.set(name, schema)
   else if (JSON.stringify(known) !== JSON.stringify(schema))

@@ -1,0 +1,114 @@
+import type { NumberedPart, Part, PartOf } from './part.ts'
+import { toolCallKey } from './tool-call-list.ts'
+import { sourceKey } from './voidable-list.ts'
+
+/** A part that asks for an input. */
+export type AskingPart = PartOf<'tool.approval.request'> | PartOf<'input.request'>
+
+interface OpenCall {
+  readonly source: readonly string[]
+  readonly parent: string | undefined
+}
+
+/**
+ * Whether a run is under way or only waits for inputs, as far as its log shows: a model step that has begun and not ended is
+ * under way, and so is a tool call without an outcome, unless it or a call within it waits. A wire that ends its answer where a run
+ * waits ends it here, so that an answer has all that several parallel calls ask for.
+ */
+export class RunActivity {
+  readonly #steps = new Set<string>()
+  readonly #calls = new Map<string, OpenCall>()
+  readonly #pending = new Map<string, AskingPart>()
+
+  /** What the run waits for, by the ids of the inputs; the id of an approval is its `approvalId`. */
+  get pending(): ReadonlyMap<string, AskingPart> {
+    return this.#pending
+  }
+
+  /** True if the run waits for inputs and for nothing else. */
+  get isWaiting(): boolean {
+    if (this.#pending.size === 0 || this.#steps.size > 0) return false
+    const blocked = this.#blocked()
+    for (const [key, { source }] of this.#calls) if (!blocked.has(key) && !this.#isAbove(source)) return false
+    return true
+  }
+
+  add(part: Part | NumberedPart): void {
+    switch (part.type) {
+      case 'step.start':
+        this.#steps.add(sourceKey(part.source ?? []))
+        this.#dropCalls(part.source ?? [])
+        break
+      case 'step':
+        this.#steps.delete(sourceKey(part.source ?? []))
+        break
+      case 'tool.call':
+        if (part.providerExecuted !== true) this.#calls.set(toolCallKey(part), toOpenCall(part))
+        break
+      case 'tool.result':
+      case 'tool.error':
+        this.#calls.delete(toolCallKey(part))
+        break
+      case 'tool.approval.request':
+        this.#pending.set(part.approvalId, part)
+        break
+      case 'input.request':
+        this.#pending.set(part.inputId, part)
+        break
+      case 'tool.approval.response':
+        this.#pending.delete(part.approvalId)
+        break
+      case 'input.response':
+        this.#pending.delete(part.inputId)
+        break
+      case 'finish':
+      case 'error':
+        this.#end(part.source ?? [])
+        break
+      default:
+    }
+  }
+
+  // Calls that wait, and those that made them.
+  #blocked(): ReadonlySet<string> {
+    const blocked = new Set<string>()
+    for (const { toolCallId, source } of this.#pending.values()) {
+      let key = toolCallId === undefined ? undefined : toolCallKey({ toolCallId, source })
+      while (key !== undefined && !blocked.has(key)) {
+        blocked.add(key)
+        key = this.#calls.get(key)?.parent
+      }
+    }
+    return blocked
+  }
+
+  // True if an input is of a member that runs within this place, or of an unnamed call at the place itself.
+  #isAbove(place: readonly string[]): boolean {
+    for (const { toolCallId, source = [] } of this.#pending.values())
+      if (isWithin(source, place) && (source.length > place.length || toolCallId === undefined)) return true
+    return false
+  }
+
+  // A place that begins a step has no call left of the step before.
+  #dropCalls(place: readonly string[]): void {
+    if (this.#calls.size === 0) return
+    for (const [key, { source }] of this.#calls)
+      if (source.length === place.length && isWithin(source, place)) this.#calls.delete(key)
+  }
+
+  #end(place: readonly string[]): void {
+    this.#steps.delete(sourceKey(place))
+    for (const [key, { source }] of this.#calls) if (isWithin(source, place)) this.#calls.delete(key)
+  }
+}
+
+function toOpenCall({ source = [], parentToolCallId }: PartOf<'tool.call'>): OpenCall {
+  return {
+    source,
+    parent: parentToolCallId && toolCallKey({ toolCallId: parentToolCallId, source })
+  }
+}
+
+function isWithin(source: readonly string[], place: readonly string[]): boolean {
+  return place.every((name, index) => source[index] === name)
+}

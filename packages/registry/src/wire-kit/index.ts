@@ -1,0 +1,29 @@
+export { answerInputs, type AnsweringAccess, type GivenAnswer } from '../access/answer-inputs.ts'
+export { findActiveRun, type ConversationAccess } from '../access/find-active-run.ts'
+export { RunActivity, type AskingPart } from '../contract/run-activity.ts'
+export { describeRoutes, jsonReply, type ApiInfo } from '../openapi/describe-routes.ts'
+export { componentOf, hoistSchemas, refTo, type Components } from '../openapi/hoist-schemas.ts'
+export type {
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  PathItem,
+  Response,
+  Schema
+} from '../openapi/open-api-document.ts'
+export { discardRest, hasRest } from '../requests/discard-rest.ts'
+export { identifyCallers, type CallerErrors } from '../requests/identify-callers.ts'
+export {
+  closeLater,
+  refuseRequests,
+  toRefusal,
+  type Refusal,
+  type RefusalBody,
+  type RefusalErrors
+} from '../requests/refuse-requests.ts'
+export { requireStrictJson, type StrictRequests } from '../requests/strict-json.ts'
+export { tieToClient } from '../requests/tie-to-client.ts'
+export { readPresent } from '../runs/log/log-reader.ts'
+export { steerOf } from '../runs/turns/steering.ts'
+export { readTurns, type Turn, type TurnPage } from '../sessions/read-turns.ts'
+export { contentOfFile, type LinkedFile } from '../wire/data-url.ts'

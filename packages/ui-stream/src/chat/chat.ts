@@ -1,0 +1,47 @@
+import type { RunFile, RunnableKind } from '@svc/registry'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
+import type { FileUrl, MessageChunks } from '../projection/message-chunks.ts'
+import type { Surface } from '../surface.ts'
+import { UI_STREAM_HEADER } from '../wire/chunks.ts'
+
+/** A chat as a request names it: a session of a runnable. */
+export interface Chat {
+  readonly kind: RunnableKind
+  readonly name: string
+  readonly sessionId: string
+  readonly userId?: string | undefined
+}
+
+/** The parts of a request that URLs in its reply depend on. */
+export type OriginRequest = Pick<FastifyRequest, 'protocol' | 'host'>
+
+/** Makes the URLs of files of a chat, at this service as the client reaches it, or elsewhere. */
+export function fileUrlIn({ url, prefix }: Surface, chat: Chat, { protocol, host }: OriginRequest): FileUrl {
+  const base = url ?? `${protocol}://${host}${prefix}`
+  const path = ['chat', chat.kind, chat.name, chat.sessionId, 'files'].map(encodeURIComponent).join('/')
+  const query = chat.userId === undefined ? '' : `?userId=${encodeURIComponent(chat.userId)}`
+  return ({ fileId, url: given }: RunFile, runId: string) =>
+    fileId === undefined
+      ? given
+      : `${base}/${path}/${encodeURIComponent(runId)}/${encodeURIComponent(fileId)}${query}`
+}
+
+/** Replies with the stream of a run. */
+export function sendStream(
+  { runs, heartbeat }: Surface,
+  reply: FastifyReply,
+  runId: string,
+  chunks: MessageChunks,
+  start: StreamStart = {}
+): FastifyReply {
+  const projection = new ChatStream(chunks, start)
+  // What it has read already is not read again.
+  const after = chunks.seq
+  return reply
+    .headers(SSE_HEADERS)
+    .headers(UI_STREAM_HEADER)
+    .header('x-run-id', runId)
+    .send(createSseStream(runs, runId, { after, heartbeat, projection }))
+}

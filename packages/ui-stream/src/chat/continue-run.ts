@@ -1,0 +1,76 @@
+import { RUN_ERR_LOG_GONE, RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/registry'
+import { requireRun } from '@svc/registry/kit'
+import { answerInputs, readPresent, tieToClient } from '@svc/registry/wire-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED } from '../errors.ts'
+import { readAnswers } from '../messages/read-answers.ts'
+import { MessageChunks } from '../projection/message-chunks.ts'
+import type { Surface } from '../surface.ts'
+import type { UiMessage } from '../wire/messages.ts'
+import { fileUrlIn, sendStream, type Chat } from './chat.ts'
+
+/**
+ * Continues the run of the last message, which is the assistant's: answers what the run waits for with the parts of the message, and
+ * streams what follows. Inputs that were answered before, here or on another surface, are passed over.
+ * @throws RUN_ERR_NOT_FOUND, RUN_ERR_LOG_GONE, UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
+ */
+export async function continueRun(
+  surface: Surface,
+  chat: Chat,
+  message: UiMessage,
+  request: FastifyRequest,
+  reply: FastifyReply
+): Promise<FastifyReply> {
+  const { caller: principal } = request
+  const run = await requireChatRun(surface, chat, message.id, principal)
+  const { runId } = run
+  const fileUrl = fileUrlIn(surface, chat, request)
+  let chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl))
+  const present = chunks.seq
+  if (present === 0) throw new RUN_ERR_LOG_GONE()
+  const answers = readAnswers(message, chunks)
+  if (answers.length === 0 && chunks.isWaiting) throw new UI_ERR_NOTHING_ANSWERED()
+  const seen = seenOf(message, runId, present)
+  if (chunks.ended && seen === present) throw new UI_ERR_RUN_ENDED()
+  await answerInputs(surface, principal, answers)
+  if (seen < present) chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl), seen)
+  tieToClient(surface.replies, reply)
+  return sendStream(surface, reply, runId, chunks, {
+    after: seen,
+    head: chunks.resume(),
+    answered: answers.map(({ inputId }) => inputId)
+  })
+}
+
+/** A run of a chat that the caller reaches. @throws RUN_ERR_NOT_FOUND */
+export async function requireChatRun(
+  surface: Surface,
+  { kind, name, sessionId }: Chat,
+  runId: string,
+  principal: FastifyRequest['caller']
+): Promise<RunSummary> {
+  const run = await requireRun(surface, runId, principal)
+  if (run.kind !== kind || run.name !== name || run.sessionId !== sessionId)
+    throw new RUN_ERR_NOT_FOUND(runId)
+  return run
+}
+
+async function readSoFar(
+  { runs }: Surface,
+  runId: string,
+  chunks: MessageChunks,
+  until = Infinity
+): Promise<MessageChunks> {
+  for await (const { seq, part } of readPresent(runs.stores, runId)) {
+    if (seq > until) break
+    chunks.add(part)
+  }
+  return chunks
+}
+
+// The metadata says how far the client has read; it comes from the client, and concerns only what it gets itself.
+function seenOf({ metadata }: UiMessage, runId: string, present: number): number {
+  const { runId: of, seq } = (metadata ?? {}) as { runId?: unknown; seq?: unknown }
+  const isPlace = of === runId && Number.isSafeInteger(seq) && (seq as number) > 0
+  return isPlace ? Math.min(seq as number, present) : present
+}

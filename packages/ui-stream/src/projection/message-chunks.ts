@@ -1,0 +1,290 @@
+import { textOfInput, type NumberedPart, type PartOf, type RunFile } from '@svc/registry'
+import { RunActivity, steerOf } from '@svc/registry/wire-kit'
+import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
+import { contentChunks, toData, type Logged } from './content-chunks.ts'
+import { MemberChunks } from './member-chunks.ts'
+import { ToolChunks } from './tool-chunks.ts'
+
+/** The URL of a file of a run; undefined if its content is not kept. */
+export type FileUrl = (file: RunFile, runId: string) => string | undefined
+
+const FINISH_REASONS: Readonly<
+  Record<PartOf<'finish'>['finishReason'], UiChunkOf<'finish'>['finishReason']>
+> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content-filter',
+  // Nothing continues them: `interrupted` keeps a client from sending the message again by itself.
+  'max-steps': 'interrupted',
+  canceled: 'interrupted',
+  other: 'other'
+}
+
+/**
+ * Makes the chunks of a message from the parts of its run, in order. They depend on the log only, so that each reader gets the same; the
+ * URLs of files begin as the reader reaches the service.
+ */
+export class MessageChunks {
+  readonly #fileUrl: FileUrl
+  readonly #activity = new RunActivity()
+  readonly #tools = new ToolChunks()
+  readonly #members = new MemberChunks()
+  #runId = ''
+  #open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
+  // The model step under way, or the last one.
+  #step: number | undefined
+  #isStepOver = true
+  // Chunks of members since it began: its reset removes them too.
+  #ofMembers: UiChunk[] = []
+  // Characters of the answer since the step began.
+  #length = 0
+  #hasStructured = false
+  #seq = 0
+  #ended = false
+
+  constructor(fileUrl: FileUrl) {
+    this.#fileUrl = fileUrl
+  }
+
+  /** True if the run has ended. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** True if the run only waits for inputs. */
+  get isWaiting(): boolean {
+    return this.#activity.isWaiting
+  }
+
+  /** True if the run waits for this input or approval. */
+  isPending(inputId: string): boolean {
+    return this.#activity.pending.has(inputId)
+  }
+
+  /** The inputs that the output of a tool answers, by the id of the tool call in the message. */
+  get asked(): ReadonlyMap<string, string> {
+    return this.#tools.asked
+  }
+
+  /** The last part. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Continues the text under way with an increment, and returns the id of that text; undefined if there is none. */
+  continueText(seq: number, text: string): string | undefined {
+    if (this.#open?.kind !== 'text' || text === '') return undefined
+    this.#seq = seq
+    this.#length += text.length
+    return this.#open.id
+  }
+
+  add(part: NumberedPart): UiChunk[] {
+    if (part.seq > 0) this.#seq = part.seq
+    this.#activity.add(part)
+    if (!part.source?.length) return this.#addOwn(part)
+    const chunks = this.#addOfMember(part)
+    if (this.#step !== undefined)
+      for (const chunk of chunks) if (!('transient' in chunk)) this.#ofMembers.push(chunk)
+    return chunks
+  }
+
+  /** The chunks that begin an answer in the middle of the message. */
+  resume(): UiChunk[] {
+    return [{ type: 'start', messageId: this.#runId, messageMetadata: { status: 'working' } }]
+  }
+
+  /** The chunks that end an answer where the run waits. */
+  pause(): UiChunk[] {
+    const messageMetadata = { status: 'input-required', seq: this.#seq } as const
+    return [
+      ...this.#close(),
+      ...this.#endStep(),
+      { type: 'finish', finishReason: 'tool-calls', messageMetadata }
+    ]
+  }
+
+  #addOwn(part: NumberedPart): UiChunk[] {
+    switch (part.type) {
+      case 'start':
+        return [this.#start(part)]
+      case 'text':
+      case 'reasoning':
+        return this.#increment(part)
+      case 'step.start':
+        return [...this.#close(), ...this.#beginStep(part)]
+      case 'structured':
+        return [this.#structured(part.value ?? null)]
+      case 'error':
+        return this.#fail(part)
+      case 'finish':
+        return this.#finish(part)
+      case 'voice.turn':
+        return this.#turn(part)
+      case 'step':
+        return this.#close()
+      case 'data':
+        return [this.#data(part)]
+      default:
+        return this.#addAnywhere(part)
+    }
+  }
+
+  #addOfMember(part: NumberedPart): UiChunk[] {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        return this.#members.text(part)
+      case 'step.start':
+        return [...this.#members.begin(part), ...this.#tools.begin(part)]
+      case 'structured':
+        this.#members.structured(part)
+        return []
+      case 'finish':
+        this.#tools.finish(part)
+        return this.#members.end(part.source ?? [])
+      case 'error':
+        return this.#members.end(part.source ?? [])
+      case 'data':
+        return [toData(part)]
+      default:
+        return this.#addAnywhere(part)
+    }
+  }
+
+  // Parts that are shown in the same way for the agent and for members.
+  #addAnywhere(part: NumberedPart): UiChunk[] {
+    switch (part.type) {
+      case 'tool.call':
+      case 'tool.call.delta':
+      case 'tool.result':
+      case 'tool.error':
+      case 'tool.approval.request':
+      case 'tool.approval.response':
+      case 'input.request':
+      case 'input.response': {
+        const chunks = this.#tools.add(part)
+        return chunks.length > 0 && !part.source?.length ? [...this.#close(), ...chunks] : chunks
+      }
+      default:
+        return contentChunks(part, (file) => this.#fileUrl(file, this.#runId))
+    }
+  }
+
+  #start({ runId, sessionId, at }: Logged<'start'>): UiChunk {
+    this.#runId = runId
+    return {
+      type: 'start',
+      messageId: runId,
+      messageMetadata: { runId, sessionId, createdAt: at, status: 'working' }
+    }
+  }
+
+  #increment({ type, text, seq }: Logged<'text'> | Logged<'reasoning'>): UiChunk[] {
+    if (text === '') return []
+    if (type === 'text') this.#length += text.length
+    if (this.#open?.kind === type) return [{ type: `${type}-delta`, id: this.#open.id, delta: text }]
+    const id = `${type}-${seq}`
+    const chunks = this.#close()
+    this.#open = { kind: type, id }
+    return [...chunks, { type: `${type}-start`, id }, { type: `${type}-delta`, id, delta: text }]
+  }
+
+  #close(): UiChunk[] {
+    const open = this.#open
+    if (open === undefined) return []
+    this.#open = undefined
+    return [{ type: `${open.kind}-end`, id: open.id }]
+  }
+
+  #beginStep(part: PartOf<'step.start'>): UiChunk[] {
+    const { index, attempt } = part
+    const chunks = this.#tools.begin(part)
+    this.#length = 0
+    if (attempt > 1 && this.#step === index) return [...chunks, ...this.#reset()]
+    const ended = this.#endStep()
+    this.#step = index
+    this.#isStepOver = false
+    this.#ofMembers = []
+    return [...chunks, ...ended, { type: 'start-step' }]
+  }
+
+  // What members did meanwhile is not void.
+  #reset(): UiChunk[] {
+    this.#hasStructured = false
+    return [{ type: 'reset-step' }, ...this.#ofMembers]
+  }
+
+  #endStep(): UiChunk[] {
+    if (this.#isStepOver) return []
+    this.#isStepOver = true
+    return [{ type: 'finish-step' }]
+  }
+
+  #structured(value: unknown): UiChunk {
+    this.#hasStructured = true
+    return { type: 'data-structured', id: 'structured', data: value }
+  }
+
+  // What was spoken of an answer is its beginning, or all of it.
+  #turn({ text, seq }: Logged<'voice.turn'>): UiChunk[] {
+    const isSame = this.#length === text.length
+    this.#length = 0
+    if (isSame || this.#step === undefined) return this.#close()
+    const id = `text-${seq}`
+    const whole: UiChunk[] =
+      text === ''
+        ? []
+        : [
+            { type: 'text-start', id },
+            { type: 'text-delta', id, delta: text },
+            { type: 'text-end', id }
+          ]
+    return [...this.#close(), ...this.#reset(), ...whole]
+  }
+
+  #data(part: Logged<'data'>): UiChunk {
+    const steer = steerOf(part)
+    if (steer === undefined) return toData(part)
+    const { steerId: id, message } = steer
+    return { type: 'steering-message', id, parts: [{ type: 'text', text: textOfInput(message) }] }
+  }
+
+  #fail({ error: { code, message, retryable } }: Logged<'error'>): UiChunk[] {
+    this.#ended = true
+    const messageMetadata = {
+      status: 'failed',
+      seq: this.#seq,
+      error: { code, message, retryable }
+    } as const
+    return [
+      ...this.#close(),
+      ...this.#members.endAll(),
+      ...this.#endStep(),
+      { type: 'message-metadata', messageMetadata },
+      { type: 'error', errorText: message },
+      { type: 'finish', finishReason: 'error', messageMetadata }
+    ]
+  }
+
+  #finish({ finishReason, usage, durationMs, structured }: Logged<'finish'>): UiChunk[] {
+    this.#ended = true
+    const isCanceled = finishReason === 'canceled'
+    const messageMetadata: Partial<ChatMetadata> = {
+      status: isCanceled ? 'canceled' : 'completed',
+      seq: this.#seq,
+      finishReason,
+      usage,
+      durationMs
+    }
+    const isNew = structured !== null && structured !== undefined && !this.#hasStructured
+    return [
+      ...this.#close(),
+      ...this.#members.endAll(),
+      ...(isNew ? [this.#structured(structured)] : []),
+      ...this.#endStep(),
+      ...(isCanceled ? [{ type: 'abort' } as const] : []),
+      { type: 'finish', finishReason: FINISH_REASONS[finishReason], messageMetadata }
+    ]
+  }
+}
