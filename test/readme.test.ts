@@ -13,6 +13,8 @@ const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], {
 )
 // The documented output of programs, and responses to commands.
 const PRINTED: Readonly<Record<string, RegExp>> = {
+  'docs/a2a.md#2':
+    /^\{"alg":"ES256","typ":"JOSE","kid":"2026-11","jku":"https:\/\/agents\.example\.org\/jwks\.json"\}\n$/,
   'docs/agents.md#5': /^search, hand_over stop\n$/,
   'docs/agents.md#8': /^\{ city: 'Rome', days: 3 \}\n$/,
   'docs/agents.md#9': /^4\.0\n$/,
@@ -119,6 +121,9 @@ t.test('complete programs compile', async (t) => {
   t.strictSame(
     programs.map(({ id }) => id),
     [
+      'docs/a2a.md#1',
+      'docs/a2a.md#2',
+      'docs/a2a.md#3',
       'docs/agents.md#1',
       'docs/agents.md#2',
       'docs/agents.md#3',

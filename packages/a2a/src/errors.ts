@@ -60,6 +60,12 @@ export const A2A_ERR_NO_EXTENDED_CARD = createError(
   'No extended agent card is configured',
   400
 )
+/** The card of a remote A2A server has no valid signature. */
+export const A2A_ERR_BAD_CARD = createError<[string]>(
+  'A2A_ERR_BAD_CARD',
+  'The card of the remote agent is not trusted: %s',
+  502
+)
 /** This version of the protocol is not served. */
 export const A2A_ERR_VERSION = createError<[string, string]>(
   'A2A_ERR_VERSION',

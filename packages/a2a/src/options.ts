@@ -19,6 +19,8 @@ import type { AgentExtension, AgentProvider } from './model/agent-card.ts'
 import { requireCardUrls, requireHttpUrl, requireJson } from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import type { ExtendCard } from './service/surface.ts'
+import type { SignCard } from './signatures/card-signer.ts'
+import { SignCardSchema } from './signatures/signature-options.ts'
 import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
 
 /** Limits of request bodies. */
@@ -83,6 +85,8 @@ export interface A2aOptions {
   pushNotifications?: boolean | DeliveryRules
   /** `(card, principal) => card`: the card for authenticated callers; needs `authenticate`. */
   extendedCard?: ExtendCard
+  /** Signs every card: a key, several keys, or a function for keys that are kept elsewhere; needs `url`. */
+  signCard?: SignCard
   /** Extensions of the protocol, on the card; messages must name required ones. */
   extensions?: readonly AgentExtension[]
   /** Limits of request bodies. */
@@ -154,6 +158,7 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   exposeToolResults: Type.Boolean(),
   pushNotifications: Type.Union([Type.Boolean(), PushSchema]),
   extendedCard: functionSchema<ExtendCard>(),
+  signCard: SignCardSchema,
   extensions: ExtensionsSchema,
   limits: optionsSchema<A2aLimits>({
     bodyLimit: Type.Integer({ minimum: 1 }),
@@ -182,6 +187,8 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   const { prefix = '', logLevel, logSerializers, ...options } = given
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
   if (options.url !== undefined) requireHttpUrl('url', options.url)
+  if (options.signCard !== undefined && options.url === undefined)
+    throw new A2A_ERR_BAD_OPTION('signCard: it needs url, or requests would name the host that is signed')
   requireCardUrls(options)
   requireJson('extensions', options.extensions)
   const { pushNotifications: push = false, basePath = DEFAULTS.basePath, limits } = options

@@ -20,11 +20,12 @@ import { agentFileRoute, filePathOf, fileRoute } from './bindings/file-route.ts'
 import { negotiateVersion } from './bindings/negotiate-version.ts'
 import { agentRestRoutes, extendedCardRoutes, refuseRest, restRoutes } from './bindings/rest.ts'
 import { createCard, type CardFacts } from './cards/build-card.ts'
-import { agentCardRoute, cardRoutes } from './cards/card-routes.ts'
+import { cardRoutes } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import { createAgents, listAgents } from './service/agents.ts'
+import { createCardSigner } from './signatures/card-signer.ts'
 import type { Surface } from './service/surface.ts'
 import { codecFor, MEDIA_TYPES } from './wire/codec-for.ts'
 import type { ProtocolVersion } from './wire/versions.ts'
@@ -49,8 +50,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   const { agentPath } = settings
   const paths = new AgentPaths(app, { path, agentPath, versions }, surface.exposed)
 
-  cardRoutes(app, path, binding)
-  agentCardRoute(app, path, binding, paths)
+  cardRoutes(app, path, binding, paths)
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     takeJson(scope, settings)
@@ -120,6 +120,7 @@ function createSurface(
             path
           ),
     extendCard: settings.extendedCard,
+    signer: settings.signCard && createCardSigner(settings.signCard),
     extensions: settings.extensions,
     buildCard(origin, tenant) {
       const known = { ...facts, grpcUrl: grpc?.urlFrom(origin) }

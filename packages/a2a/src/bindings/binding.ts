@@ -56,6 +56,7 @@ class RequestCall implements Call {
   readonly version: ProtocolVersion
   readonly endsWhenWaiting: boolean
   readonly hasNoCardError: boolean
+  readonly encodeCard: Call['encodeCard']
   readonly extensions: readonly string[]
   readonly exposeToolResults: boolean
   readonly #surface: Pick<Surface, 'fileUrl'>
@@ -72,6 +73,7 @@ class RequestCall implements Call {
     this.version = codec.version
     this.endsWhenWaiting = codec.endsWhenWaiting
     this.hasNoCardError = codec.hasNoCardError
+    this.encodeCard = codec.encode.extendedCard
     this.extensions = extensions
     this.exposeToolResults = surface.exposeToolResults
     this.#surface = surface

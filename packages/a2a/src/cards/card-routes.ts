@@ -8,62 +8,85 @@ import { refuseRest } from '../bindings/rest.ts'
 import type { Surface } from '../service/surface.ts'
 import { toOwnSurface, toTenant } from '../service/tenant.ts'
 import { encodeCard } from '../wire/encode-card.ts'
+import { CardChanges } from './card-changes.ts'
 
 /** The well-known paths of 0.2, and of 0.3 and later. */
 const PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json']
 
-/**
- * The agent card at the well-known paths of the root, and below the base path for clients that start there. Paths that are taken
- * are left alone.
- */
-export function cardRoutes(app: FastifyInstance, basePath: string, binding: Binding): void {
-  // Well-known paths have no prefix.
-  const root = rootOf(app)
-  for (const path of PATHS) {
-    for (const url of new Set([path, basePath + path])) {
-      if (root.hasRoute({ method: 'GET', url })) continue
-      root.get(url, (request, reply) => sendCard(binding, request, reply))
-    }
-  }
+/** A card to send: the service that it describes, and its name among those of the app. */
+interface Described {
+  readonly id: string
+  readonly surface: Surface
 }
 
-/** The card of each agent, as a tenant and at its own endpoint. */
-export function agentCardRoute(
+/**
+ * The agent card at the well-known paths of the root, and below the base path for clients that start there; the card of each agent, as
+ * a tenant and at its own endpoint. Paths that are taken are left alone.
+ */
+export function cardRoutes(
   app: FastifyInstance,
   basePath: string,
   binding: Binding,
   paths: AgentPaths
 ): void {
-  rootOf(app).get(`${basePath}/*`, { constraints: paths.only('card') }, (request, reply) =>
-    sendCard(binding, request, reply, (surface) => {
-      const { agent, isOwn } = paths.of(request)
-      return isOwn ? toOwnSurface(surface, agent) : toTenant(surface, agent)
-    })
+  const changes = new CardChanges()
+  const { surface } = binding
+  const whole = () => ({ id: '', surface })
+  // Well-known paths have no prefix.
+  const root = rootOf(app)
+  for (const path of PATHS) {
+    for (const url of new Set([path, basePath + path])) {
+      if (root.hasRoute({ method: 'GET', url })) continue
+      root.get(url, (request, reply) => sendCard(binding, changes, whole, request, reply))
+    }
+  }
+  const constraints = paths.only('card')
+  root.get(`${basePath}/*`, { constraints }, (request, reply) =>
+    sendCard(binding, changes, () => describeAgent(surface, paths, request), request, reply)
   )
 }
 
-function sendCard(
+function describeAgent(surface: Surface, paths: AgentPaths, request: FastifyRequest): Described {
+  const { agent, isOwn } = paths.of(request)
+  return isOwn
+    ? { id: `endpoint/${agent}`, surface: toOwnSurface(surface, agent) }
+    : { id: `tenant/${agent}`, surface: toTenant(surface, agent) }
+}
+
+async function sendCard(
   binding: Binding,
+  changes: CardChanges,
+  describe: () => Described,
   request: FastifyRequest,
-  reply: FastifyReply,
-  narrow?: (surface: Surface) => Surface
+  reply: FastifyReply
 ) {
   const { named, codec, refusal } = negotiateVersion(request, binding.versions, 'rest')
   try {
     if (refusal !== undefined) throw refusal
-    const surface = narrow === undefined ? binding.surface : narrow(binding.surface)
+    const { id, surface } = describe()
     const card = surface.buildCard(`${request.protocol}://${request.host}`)
-    const json = JSON.stringify(encodeCard(card, named))
+    const unsigned = JSON.stringify(encodeCard(card, named))
+    const json = surface.signer === undefined ? unsigned : await withSignatures(surface.signer, unsigned)
     const etag = `"${hash('sha256', json, 'base64url')}"`
+    const changedAt = changes.timeOf(id, card)
     reply.headers({ etag, 'cache-control': 'public, max-age=60', vary: 'A2A-Version' })
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    return reply.type('application/json; charset=utf-8').send(json)
+    // RFC 9110, section 8.8.2.1: never later than now.
+    if (changedAt <= Date.now()) reply.header('last-modified', new Date(changedAt).toUTCString())
+    if (isUnchanged(request, etag, changedAt)) return await reply.code(304).send()
+    return await reply.type('application/json; charset=utf-8').send(json)
   } catch (err) {
     return refuseRest(err, codec, request, reply)
   }
 }
 
-function matches(given: string | undefined, etag: string): boolean {
-  if (given === undefined) return false
-  return given.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
+async function withSignatures(signer: NonNullable<Surface['signer']>, json: string): Promise<string> {
+  return `${json.slice(0, -1)},"signatures":${JSON.stringify(await signer.sign(json))}}`
+}
+
+// RFC 9110, section 13.2.2: the date counts only without tags.
+function isUnchanged({ headers }: FastifyRequest, etag: string, changedAt: number): boolean {
+  const { 'if-none-match': tags, 'if-modified-since': since } = headers
+  if (tags !== undefined)
+    return tags.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
+  return since !== undefined && Date.parse(since) >= changedAt
 }

@@ -13,6 +13,7 @@ import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../error
 import { textOf } from '../messages/to-input.ts'
 import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'
 import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
+import { requireKeys } from '../signatures/signed-card.ts'
 import { answerRemote } from './answer-remote.ts'
 import { RemoteConnection } from './connection/remote-connection.ts'
 import { refusal } from './connection/remote-fault.ts'
@@ -39,6 +40,7 @@ export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
   requireOptions(RemoteAgentOptionsSchema, options, A2A_ERR_BAD_OPTION)
   const { host } = requireHttpUrl('url', options.url)
   const { description, card } = options
+  requireVerifiable(options)
   const name =
     options.name === undefined
       ? requireNameOption('name, by default the host of url', host)
@@ -54,6 +56,12 @@ export function remoteAgent(options: RemoteAgentOptions): RemoteAgent {
     stream: (input, context) =>
       streamRemote(input, context, { connection, sessions, agentName: options.agentName })
   })
+}
+
+function requireVerifiable({ verify, version }: RemoteAgentOptions): void {
+  if (verify !== undefined && version !== undefined)
+    throw new A2A_ERR_BAD_OPTION('verify: it needs the card, which is not read if version is given')
+  requireKeys(verify)
 }
 
 /** An agent of another server. Outside an engine, such as in a script or a test, it needs no context. */

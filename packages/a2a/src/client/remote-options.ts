@@ -3,6 +3,8 @@ import type { RunnableCard } from '@svc/registry'
 import { functionSchema, MAX_TIMER, optionsSchema, RunnableCardSchema } from '@svc/registry/kit'
 import { ExtensionUriSchema } from '../options.ts'
 import type { RemoteTransport } from './connection/transport.ts'
+import type { VerifyCard } from '../signatures/card-verifier.ts'
+import { VerifyCardSchema } from '../signatures/signature-options.ts'
 import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 
 type HeadersOf = Readonly<Record<string, string>>
@@ -30,6 +32,8 @@ export interface RemoteAgentOptions {
   binding?: string
   /** Transports of other bindings, such as `grpcTransport()`. */
   transports?: readonly RemoteTransport[]
+  /** Verifies the signatures of the card: with keys, or by a function; a card that fails is not used. */
+  verify?: VerifyCard
   /** URIs of extensions to use, sent with every request. */
   extensions?: readonly string[]
   /** Milliseconds for the service to begin its answer; default 30,000. */
@@ -64,6 +68,7 @@ const { properties: optional } = optionsSchema<Omit<RemoteAgentOptions, 'url'>>(
       })
     )
   ),
+  verify: VerifyCardSchema,
   extensions: Type.Array(ExtensionUriSchema),
   timeout: milliseconds,
   idleTimeout: milliseconds,

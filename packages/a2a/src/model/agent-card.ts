@@ -16,6 +16,19 @@ export interface AgentExtension {
   params?: Record<string, unknown>
 }
 
+/**
+ * A signature of a card: RFC 7515, section 7.2.2, without the payload.
+ * @see https://a2a-protocol.org/v1.0.0/specification/#447-agentcardsignature
+ */
+export interface AgentCardSignature {
+  /** The protected header, as base64url. */
+  protected: string
+  /** As base64url. */
+  signature: string
+  /** The unprotected header. */
+  header?: Record<string, unknown>
+}
+
 /** What an agent can do, for discovery. */
 export interface AgentSkill {
   id: string
@@ -55,4 +68,5 @@ export interface AgentCard {
   documentationUrl?: string
   iconUrl?: string
   skills: AgentSkill[]
+  signatures?: readonly AgentCardSignature[]
 }

@@ -78,6 +78,8 @@ export interface Outputs {
 
 /** The caller of an operation, and how it is called. */
 export interface Call extends Outputs {
+  /** The JSON of a card as the caller gets it. */
+  encodeCard(card: AgentCard): unknown
   readonly principal: Principal
   readonly log: RunLog
   readonly version: ProtocolVersion

@@ -4,6 +4,7 @@ import type { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_NO_PUSH } from '../errors.ts'
 import type { AgentCard, AgentExtension } from '../model/agent-card.ts'
 import type { Pushes } from '../model/push.ts'
+import type { CardSigner } from '../signatures/card-signer.ts'
 import type { Agents } from './agents.ts'
 
 /** A service: what its handlers share. */
@@ -19,6 +20,8 @@ export interface Surface {
   /** Undefined if push notifications are off. */
   readonly pushes: Pushes | undefined
   readonly extendCard: ExtendCard | undefined
+  /** Signs cards; undefined: they are not signed. */
+  readonly signer: CardSigner | undefined
   /** The extensions on the card. */
   readonly extensions: readonly AgentExtension[]
   /** The card of the service, or of one agent as a tenant. */

@@ -125,3 +125,32 @@ t.test('behind a proxy, and at the root path', async (t) => {
   t.same(card.additionalInterfaces[1], { url: origin, transport: 'HTTP+JSON' })
   t.match(await (await fetch(`${origin}/tasks`)).json(), { tasks: [] })
 })
+
+t.test('Last-Modified is when the content last changed, whoever asks', async (t) => {
+  const { app } = await buildApp(t)
+  const get = async (url = CARD, headers = {}) => app.inject({ url, headers })
+  const modified = async (url?: string, headers?: object) =>
+    String((await get(url, headers)).headers['last-modified'])
+  const first = await modified()
+  t.equal(new Date(first).toUTCString(), first)
+  t.equal(await modified(`/a2a${CARD}`), first)
+  t.equal(await modified(CARD, { host: 'other.example', 'a2a-version': '1.0' }), first)
+  t.equal((await app.inject({ method: 'HEAD', url: CARD })).headers['last-modified'], first)
+  const agents = ['/a2a/echo', '/a2a/agents/echo'].map((path) => path + CARD)
+  for (const path of agents) t.equal(await modified(path), await modified(path))
+
+  const later = new Date(Date.parse(first) + 3_600_000).toUTCString()
+  for (const since of [first, later]) {
+    t.equal((await get(CARD, { 'if-modified-since': since })).statusCode, 304, since)
+    t.equal((await get(CARD, { 'if-modified-since': since, 'if-none-match': '"x"' })).statusCode, 200)
+  }
+  const earlier = new Date(Date.parse(first) - 1_000).toUTCString()
+  for (const since of [earlier, 'yesterday', ''])
+    t.equal((await get(CARD, { 'if-modified-since': since })).statusCode, 200, since)
+
+  const before = await Promise.all(agents.map((path) => modified(path)))
+  app.registry.add({ ...echo, name: 'later' })
+  t.equal((await get(CARD, { 'if-modified-since': first })).statusCode, 200)
+  t.not(await modified(), first)
+  t.same(await Promise.all(agents.map((path) => modified(path))), before, 'others have not changed')
+})

@@ -38,7 +38,7 @@ export interface RunnableCard {
 
 const fields = {
   title: Type.Optional(Type.String({ minLength: 1 })),
-  tags: Type.Optional(texts),
+  tags: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })),
   examples: Type.Optional(texts),
   inputModes: Type.Optional(Type.Array(MediaRangeSchema, { minItems: 1 })),
   outputModes: Type.Optional(Type.Array(MediaRangeSchema, { minItems: 1 })),

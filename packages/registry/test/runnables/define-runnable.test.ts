@@ -103,7 +103,7 @@ t.test('refuses values that are not runnables', async (t) => {
 t.test('keeps the card of a definition, and refuses a bad one', async (t) => {
   const card = {
     title: 'Ada',
-    tags: [],
+    tags: ['counting'],
     inputModes: ['*/*', 'image/*', 'text/plain; charset="utf-8"'],
     outputModes: ['application/vnd.x+json'],
     iconUrl: 'https://example.org/x.png',
@@ -117,6 +117,7 @@ t.test('keeps the card of a definition, and refuses a bad one', async (t) => {
     [null, /"a" has a bad card: card: expected an object, got null/],
     [{ titel: 'x' }, /card\/titel: no such field/],
     [{ title: '' }, /card\/title/],
+    [{ tags: [] }, /card\/tags/],
     [{ tags: 'x' }, /card\/tags: expected a list, got a string/],
     [{ inputModes: [] }, /card\/inputModes/],
     ...['text', 'text/', '/plain', '*', '*/plain', 'text/*; q=1', 'a b/c', 'text/plain\r\n', 'text/pl*'].map(

@@ -1,3 +1,4 @@
+import type { CardVerifier } from '../../signatures/card-verifier.ts'
 import { findInterfaces } from '../../wire/find-interfaces.ts'
 import { fields, type Fields } from '../../wire/read-answer.ts'
 import type { ProtocolVersion } from '../../wire/versions.ts'
@@ -26,17 +27,24 @@ const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
 /**
  * Reads the card of a service, below the URL or at the root of its host, and takes the first endpoint that one of the transports
  * can speak to.
- * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER
+ * @param verify returns what a signature of the card covers
+ * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_CARD
  */
 export async function findEndpoint(
   url: string,
   transports: readonly RemoteTransport[],
-  get: (url: string) => Promise<Fetched>
+  get: (url: string) => Promise<Fetched>,
+  verify: CardVerifier | undefined
 ): Promise<Endpoint> {
   const cards = cardUrls(url)
   for (const card of cards) {
     const { ok, status, text } = await get(card)
-    if (ok) return readCard(parseCard(text), new URL(url), transports)
+    if (ok) {
+      const given = parseCard(text)
+      // Nothing else of the card counts.
+      const signed = verify === undefined ? given : await verify(given)
+      return readCard(signed, new URL(url), transports)
+    }
     if (status !== 404) throw statusFault('its card', status, card)
   }
   throw noCard([...cards][0]!)

@@ -2,6 +2,7 @@ import type { Message } from '../../model/message.ts'
 import type { TaskEvent } from '../../model/task.ts'
 import { clientCodecFor } from '../../wire/codec-for.ts'
 import type { ClientCodec } from '../../wire/codec.ts'
+import { createCardVerifier, type CardVerifier } from '../../signatures/card-verifier.ts'
 import { REMOTE_DEFAULTS, type RemoteAgentOptions } from '../remote-options.ts'
 import { chooseTransports } from './choose-transports.ts'
 import { Credentials } from './credentials.ts'
@@ -26,6 +27,7 @@ export class RemoteConnection {
   readonly #timeout: number
   readonly #idleTimeout: number
   readonly #maxBytes: number
+  readonly #verify: CardVerifier | undefined
   #peer: Promise<Peer> | undefined
 
   /** @throws A2A_ERR_BAD_OPTION */
@@ -33,6 +35,7 @@ export class RemoteConnection {
     this.#options = options
     this.#transports = chooseTransports(options)
     this.#credentials = new Credentials(options)
+    this.#verify = options.verify && createCardVerifier(options.verify)
     this.#timeout = options.timeout ?? REMOTE_DEFAULTS.timeout
     this.#idleTimeout = options.idleTimeout ?? REMOTE_DEFAULTS.idleTimeout
     this.#maxBytes = options.maxBytes ?? REMOTE_DEFAULTS.maxBytes
@@ -126,7 +129,7 @@ export class RemoteConnection {
     const { url, version } = this.#options
     const endpoint =
       version === undefined
-        ? await findEndpoint(url, this.#transports, (card) => this.#fetchCard(card))
+        ? await findEndpoint(url, this.#transports, (card) => this.#fetchCard(card), this.#verify)
         : { url, version, transport: this.#transports[0]!, streaming: true }
     return { ...endpoint, codec: clientCodecFor(endpoint.version, endpoint.transport.form) }
   }

@@ -1,4 +1,10 @@
-import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../../model/agent-card.ts'
+import type {
+  AgentCard,
+  AgentCardSignature,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill
+} from '../../model/agent-card.ts'
 import type { SecurityScheme } from '../security-scheme.ts'
 
 /**
@@ -30,6 +36,7 @@ export interface AgentCardV03 {
   defaultOutputModes: string[]
   skills: AgentSkill[]
   supportsAuthenticatedExtendedCard: boolean
+  signatures?: AgentCardSignature[]
 }
 
 export function encodeCard(card: AgentCard): AgentCardV03 {
@@ -65,6 +72,7 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
     defaultInputModes: [...card.defaultInputModes],
     defaultOutputModes: [...card.defaultOutputModes],
     skills,
-    supportsAuthenticatedExtendedCard: card.extendedCard
+    supportsAuthenticatedExtendedCard: card.extendedCard,
+    ...(card.signatures && { signatures: [...card.signatures] })
   }
 }

@@ -1,4 +1,10 @@
-import type { AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../../model/agent-card.ts'
+import type {
+  AgentCard,
+  AgentCardSignature,
+  AgentExtension,
+  AgentProvider,
+  AgentSkill
+} from '../../model/agent-card.ts'
 import {
   encodeRequirement,
   encodeRequirements,
@@ -37,6 +43,7 @@ export interface AgentCardV10 {
   defaultInputModes: string[]
   defaultOutputModes: string[]
   skills: AgentSkillV10[]
+  signatures?: AgentCardSignature[]
 }
 
 export function encodeCard(card: AgentCard): AgentCardV10 {
@@ -75,6 +82,7 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
     skills: skills.map(({ security, ...skill }) => ({
       ...skill,
       ...(security && { securityRequirements: security.map(encodeRequirement) })
-    }))
+    })),
+    ...(card.signatures && { signatures: [...card.signatures] })
   }
 }
