@@ -55,6 +55,8 @@ export interface Conversation {
 export interface Reply {
   readonly text: string
   readonly files: readonly ReceivedFile[]
+  /** All that the client hands to its user, in its own form. */
+  readonly handed: readonly unknown[]
   /** Present if the client exposes them. */
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined

@@ -14,6 +14,8 @@ const STATES = [
   'auth-required'
 ]
 
+type Read = Omit<RawEvent, 'handed'>
+
 /** Writes a message as clients of 1.0 take it. */
 export function toCurrentMessage({ text, file, taskId = '', contextId = '' }: RawMessage): Message {
   const content: Part['content'] =
@@ -32,12 +34,24 @@ export function toCurrentMessage({ text, file, taskId = '', contextId = '' }: Ra
 }
 
 /** Reads an event of a stream of 1.0. */
-export function fromStreamResponse({ payload }: StreamResponse): RawEvent {
+export function fromStreamResponse(event: StreamResponse): RawEvent {
+  return { handed: event, ...readPayload(event.payload) }
+}
+
+export function fromTask(task: Task): RawEvent {
+  return { handed: task, ...readTask(task) }
+}
+
+export function fromMessage(message: Message): RawEvent {
+  return { handed: message, ...readMessage(message) }
+}
+
+function readPayload(payload: StreamResponse['payload']): Read {
   switch (payload?.$case) {
     case 'task':
-      return fromTask(payload.value)
+      return readTask(payload.value)
     case 'message':
-      return fromMessage(payload.value)
+      return readMessage(payload.value)
     case 'statusUpdate': {
       const { taskId, contextId, status } = payload.value
       return { taskId, contextId, state: stateOf(status?.state), said: status?.message?.parts.map(fromPart) }
@@ -51,7 +65,7 @@ export function fromStreamResponse({ payload }: StreamResponse): RawEvent {
   }
 }
 
-export function fromTask({ id: taskId, contextId, status, artifacts }: Task): RawEvent {
+function readTask({ id: taskId, contextId, status, artifacts }: Task): Read {
   return {
     taskId,
     contextId,
@@ -61,7 +75,7 @@ export function fromTask({ id: taskId, contextId, status, artifacts }: Task): Ra
   }
 }
 
-export function fromMessage({ contextId, parts }: Message): RawEvent {
+function readMessage({ contextId, parts }: Message): Read {
   return { contextId, said: parts.map(fromPart) }
 }
 

@@ -23,7 +23,13 @@ export const strands: ForeignClient = {
       const events = agent.stream(text)
       for (;;) {
         const { value, done } = await events.next()
-        if (done) return { text: value.toString(), chunks: all.chunks, files: all.files }
+        if (done)
+          return {
+            text: value.toString(),
+            chunks: all.chunks,
+            files: all.files,
+            handed: [...all.handed, value]
+          }
         if (value.type === 'a2aStreamUpdateEvent') all.add(fromLegacyEvent(value.event))
       }
     }
@@ -34,7 +40,8 @@ export const strands: ForeignClient = {
         return agent.name ?? ''
       },
       async send(text) {
-        return { text: (await agent.invoke(text)).toString(), files: [] }
+        const result = await agent.invoke(text)
+        return { text: result.toString(), files: [], handed: [result] }
       },
       stream
     }

@@ -36,20 +36,20 @@ const SCENARIOS: Record<Feature, Scenario> = {
     agent: 'calculator',
     expected: { text: ANSWER, leaked: [] },
     async act(conversation) {
-      const reply = await conversation.send('What is 6 times 7?')
-      return { text: reply.text, leaked: secretsIn(reply) }
+      const { text, handed } = await conversation.send('What is 6 times 7?')
+      return { text, leaked: secretsIn(handed) }
     }
   },
   stream: {
     agent: 'calculator',
     expected: { text: PREAMBLE + ANSWER, isInChunks: true, answers: 1, leaked: [] },
     async act(conversation) {
-      const { chunks, text } = await conversation.stream('What is 6 times 7?')
+      const { chunks, text, handed } = await conversation.stream('What is 6 times 7?')
       return {
         text: chunks.join(''),
         isInChunks: chunks.length > 3,
         answers: text.split(ANSWER).length - 1,
-        leaked: secretsIn({ chunks, text })
+        leaked: secretsIn(handed)
       }
     }
   },

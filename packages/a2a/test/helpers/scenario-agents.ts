@@ -27,6 +27,7 @@ const calculator: RunnableDefinition = {
 const tailor: RunnableDefinition = {
   kind: 'agent',
   name: 'tailor',
+  takesTurns: true,
   async *stream(_input, context) {
     const { action, content } = await context.ask({ message: 'Which size?' })
     yield { type: 'text', text: `${action}: ${String(content)}.` }
