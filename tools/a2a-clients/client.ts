@@ -4,6 +4,7 @@ export const FEATURES = [
   'send',
   'stream',
   'revision',
+  'message',
   'question',
   'cancel',
   'send a file',

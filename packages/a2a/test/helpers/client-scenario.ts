@@ -58,6 +58,14 @@ const SCENARIOS: Record<Feature, Scenario> = {
     expected: ANSWER,
     act: async (conversation) => (await conversation.stream('What is 6 times 7?')).text
   },
+  message: {
+    agent: 'greeter',
+    expected: { sent: 'Good morning.', streamed: 'Good morning.', taskId: undefined },
+    async act(conversation) {
+      const { text: sent, taskId } = await conversation.send('Hello')
+      return { sent, streamed: (await conversation.stream('Hello')).text, taskId }
+    }
+  },
   question: {
     agent: 'tailor',
     expected: { isAsked: true, text: 'accept: Large.', isSameTask: true },
