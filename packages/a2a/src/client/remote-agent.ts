@@ -1,7 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   defineRunnable,
-  isTellable,
   type RunContext,
   type RunInput,
   type RunResult,
@@ -11,25 +9,20 @@ import {
 import { codeOf, requireOptions } from '@svc/registry/kit'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { textOf } from '../messages/to-input.ts'
-import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'
+import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
 import { requireKeys } from '../signatures/signed-card.ts'
 import { answerRemote } from './answer-remote.ts'
 import { RemoteConnection } from './connection/remote-connection.ts'
 import { refusal } from './connection/remote-fault.ts'
-import type { Limits } from './connection/task-limits.ts'
 import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
 import { RemoteParts } from './remote-parts.ts'
 import { RemoteSessions } from './remote-sessions.ts'
+import { sendMessage } from './send-message.ts'
 import { toMessage, toMessageParts } from './to-message.ts'
 
 /** Milliseconds for a service to accept a cancel; the run does not wait for it. */
 const CANCEL_TIMEOUT = 5_000
-/** Reconnections of a broken stream, and the milliseconds between them. */
-const RECONNECTS = 3
-const RECONNECT_AFTER = 500
-/** Milliseconds between polls of a task that is not streamed. */
-const POLL_EVERY = 1_000
 
 /**
  * An agent of another A2A server as a runnable, for a registry, a team or a workflow. Requests use a version that the server
@@ -91,7 +84,7 @@ async function* streamRemote(
   let message = toMessage(messageId, await toMessageParts(input), more)
   try {
     for (;;) {
-      yield* follow(connection.send(message, limits), parts, connection, limits)
+      yield* sendMessage(message, parts, connection, limits)
       await sessions.keep(context, parts)
       const answer = await answerRemote(parts, context)
       if (answer === undefined) break
@@ -107,46 +100,6 @@ async function* streamRemote(
     if (!isTerminalState(parts.status.state) && !isInterruptedState(parts.status.state) && !signal.aborted)
       cancelRemote(connection, parts)
   }
-}
-
-async function* follow(
-  events: AsyncIterable<TaskEvent>,
-  parts: RemoteParts,
-  connection: RemoteConnection,
-  limits: Limits
-): AsyncGenerator<YieldedPart, void> {
-  const { signal } = limits
-  yield* addAll(events, parts, signal)
-  for (let attempt = 0; isOpen(parts); attempt++) {
-    const { taskId } = parts
-    if (taskId === undefined) throw new A2A_ERR_BAD_ANSWER('it ended without a task')
-    if (attempt < RECONNECTS) {
-      await pause(RECONNECT_AFTER * attempt, undefined, { signal })
-      yield* addAll(connection.subscribe(taskId, limits), parts, signal)
-      continue
-    }
-    await pause(POLL_EVERY, undefined, { signal })
-    yield* parts.add(await connection.get(taskId, limits))
-  }
-}
-
-// Once the task is known, a broken connection does not end it.
-async function* addAll(
-  events: AsyncIterable<TaskEvent>,
-  parts: RemoteParts,
-  signal: AbortSignal
-): AsyncGenerator<YieldedPart, void> {
-  try {
-    for await (const event of events) yield* parts.add(event)
-  } catch (err) {
-    signal.throwIfAborted()
-    if (isTellable(err)) throw err
-    if (parts.taskId === undefined) throw new A2A_ERR_REMOTE('its answer breaks off', { cause: err })
-  }
-}
-
-function isOpen({ status }: RemoteParts): boolean {
-  return !isTerminalState(status.state) && !isInterruptedState(status.state)
 }
 
 function* end(parts: RemoteParts, connection: RemoteConnection): Iterable<YieldedPart> {

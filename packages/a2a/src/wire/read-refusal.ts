@@ -12,14 +12,16 @@ const BY_STATUS: Readonly<Record<string, number>> = { INVALID_ARGUMENT: -32_602,
 
 /**
  * Reads the error of any binding and version: the `error` of JSON-RPC, the `google.rpc.Status` of HTTP+JSON in 1.0, or the bare
- * error of HTTP+JSON before. Undefined if a value is no error.
+ * errors of HTTP+JSON before. Undefined if a value is no error.
  */
 export function parseRefusal(json: unknown): Refusal | undefined {
   const body = toFields(json)
   const error = toFields(body?.['error'] ?? undefined)
   if (error !== undefined) return { code: codeOf(error), message: toText(error['message']) }
-  const code = body?.['code']
-  return typeof code === 'number' && code < 0 ? { code, message: toText(body!['message']) } : undefined
+  if (body === undefined) return undefined
+  const { code: own, type, message, detail } = body
+  const code = own ?? codeOfType(type)
+  return typeof code === 'number' && code < 0 ? { code, message: toText(message ?? detail) } : undefined
 }
 
 function codeOf({ code, status, details }: Record<string, unknown>): Refusal['code'] {
@@ -29,6 +31,12 @@ function codeOf({ code, status, details }: Record<string, unknown>): Refusal['co
   }
   if (typeof status === 'string') return BY_STATUS[status]
   return typeof code === 'number' || typeof code === 'string' ? code : undefined
+}
+
+// RFC 9457, or the name of an error: `https://a2a-protocol.org/errors/task-not-found`, `TaskNotFoundError`.
+function codeOfType(type: unknown): number | undefined {
+  const [, name] = /(\w[\w-]{0,60}?)(?:Error)?$/.exec(typeof type === 'string' ? type : '') ?? []
+  return codeOfReason(name?.replaceAll(/([a-z])-?([A-Z])|-/g, '$1_$2').toUpperCase())
 }
 
 function toFields(value: unknown): Record<string, unknown> | undefined {

@@ -3,6 +3,7 @@ import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
 
 /** Temporary refusals: RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4; RFC 8470, section 5.2. */
 const TEMPORARY = new Set([408, 425, 429])
+const NOT_IMPLEMENTED = 501
 
 /** The error of a bad status; `what` is the service or its card. The URL goes to the log only. */
 export function statusFault(what: string, status: number, url: string): Error {
@@ -10,15 +11,24 @@ export function statusFault(what: string, status: number, url: string): Error {
     status >= 300 && status < 400
       ? `${what} redirects (status ${status}), which is not followed`
       : `${what} answers with status ${status}`
-  return Object.assign(toFault(text, TEMPORARY.has(status) || status >= 500, askedAt(status, url)), {
-    status
-  })
+  const retryable = TEMPORARY.has(status) || (status >= 500 && status !== NOT_IMPLEMENTED)
+  return Object.assign(toFault(text, retryable, askedAt(status, url)), { status })
 }
 
 /** True for the error of a path or a method that the service does not have. */
 export function isUnknownRoute(err: unknown): boolean {
   const { status } = err as { status?: unknown }
   return codeOf(err) === 'A2A_ERR_REMOTE' && (status === 404 || status === 405)
+}
+
+/** Codes of errors of the protocol that services report with a status only. */
+const BY_STATUS: Readonly<Record<number, number>> = { 404: -32_001, [NOT_IMPLEMENTED]: -32_004 }
+
+/** The code of JSON-RPC with which the service refused, on any binding; undefined for other errors. */
+export function codeOfRefusal(err: unknown): number | undefined {
+  if (codeOf(err) !== 'A2A_ERR_REMOTE') return undefined
+  const { refusedWith, status } = err as { refusedWith?: unknown; status?: number }
+  return isProtocolCode(refusedWith) ? refusedWith : BY_STATUS[status ?? 0]
 }
 
 /** The error of a service without a card. */
@@ -31,7 +41,8 @@ export function noCard(url: string): Error {
  * error. `text` is shortened; redact it before.
  */
 export function protocolFault(text: string, code: unknown): Error {
-  return toFault(text.slice(0, 500), !isProtocolCode(code) || code === -32_603)
+  const retryable = !isProtocolCode(code) || code === -32_603
+  return Object.assign(toFault(text.slice(0, 500), retryable), { refusedWith: code })
 }
 
 /** True for codes that JSON-RPC or the protocol define, besides those of servers themselves. */
