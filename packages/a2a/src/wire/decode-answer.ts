@@ -29,7 +29,7 @@ export function createAnswerDecoder({
   decodeState,
   decodePart
 }: AnswerWords): AnswerDecoder {
-  const parts = (given: unknown) => list(given).map((part) => decodePart(fields(part), 'parts'))
+  const parts = (given: unknown) => list(given).map((part) => decodePart(withoutNull(fields(part)), 'parts'))
 
   const message = ({ messageId, role, taskId, contextId, [content]: said }: Fields): Message => ({
     messageId: id(messageId),
@@ -61,3 +61,12 @@ export function createAnswerDecoder({
   })
   return { task, status, message, artifact }
 }
+
+// Null is a value of data, unless the part has another content.
+function withoutNull(part: Fields): Fields {
+  if (part['data'] !== null || !OTHERS.some((each) => each in part)) return part
+  const { data: _, ...rest } = part
+  return rest
+}
+
+const OTHERS = ['text', 'raw', 'url', 'file']

@@ -27,11 +27,11 @@ export function id(value: unknown): string {
   return given
 }
 
-/** A list; empty if missing. @throws A2A_ERR_BAD_ANSWER */
+/** A list without nulls; empty if missing. @throws A2A_ERR_BAD_ANSWER */
 export function list(value: unknown): unknown[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw badAnswer('a list is missing')
-  return value
+  return value.filter((each) => each !== null)
 }
 
 export function badAnswer(why: string): Error {

@@ -2,6 +2,7 @@ import type { Message } from '../../model/message.ts'
 import type { TaskEvent, TaskState } from '../../model/task.ts'
 import type { ClientCodec } from '../codec.ts'
 import { createAnswerDecoder } from '../decode-answer.ts'
+import { fromProtoJson } from '../proto-json.ts'
 import { badAnswer, fields, id } from '../read-answer.ts'
 import { codecV03 } from './codec.ts'
 import { decodePart, encodeMessage } from './message.ts'
@@ -40,7 +41,7 @@ function encodeSend(message: Message): Record<string, unknown> {
 }
 
 function decodeAnswer(answer: unknown): TaskEvent {
-  const event = fields(answer)
+  const event = fields(fromProtoJson(answer))
   const { taskId, contextId } = event
   switch (event['kind']) {
     case 'task':
