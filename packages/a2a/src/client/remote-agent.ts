@@ -84,7 +84,7 @@ async function* streamRemote(
   let message = toMessage(messageId, await toMessageParts(input), more)
   try {
     for (;;) {
-      yield* sendMessage(message, parts, connection, limits)
+      yield* sendMessage(message, { context, connection, parts, limits })
       await sessions.keep(context, parts)
       const answer = await answerRemote(parts, context)
       if (answer === undefined) break

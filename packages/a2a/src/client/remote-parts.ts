@@ -1,8 +1,12 @@
+import { hash } from 'node:crypto'
 import type { YieldedPart } from '@svc/registry'
 import { textOf } from '../messages/to-input.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
-import { toFilePart } from './remote-file.ts'
+import { toFile, type RemoteFile } from './remote-file.ts'
+
+/** A part of a run, or a file that the run has to keep first. */
+export type RemotePart = YieldedPart | RemoteFile
 
 /**
  * Makes parts of a run from the events of a remote task. Artifacts are the answer, except for those with a tool call in their
@@ -22,7 +26,7 @@ export class RemoteParts {
     return [...this.#texts.values()].some((text) => text !== '')
   }
 
-  *add(event: TaskEvent): Iterable<YieldedPart> {
+  *add(event: TaskEvent): Iterable<RemotePart> {
     if (event.type === 'message') {
       this.contextId = event.message.contextId ?? this.contextId
       this.status = { state: 'completed' }
@@ -37,8 +41,12 @@ export class RemoteParts {
     }
     this.taskId = event.taskId || this.taskId
     this.contextId = event.contextId || this.contextId
-    if (event.type === 'status') this.status = event.status
-    else yield* this.#artifact(event.artifact, event.append)
+    if (event.type === 'artifact') {
+      yield* this.#artifact(event.artifact, event.append)
+      return
+    }
+    this.status = event.status
+    yield* this.#filesOf(event.status.message?.parts ?? [])
   }
 
   /** Emits the text of the status message. */
@@ -46,17 +54,20 @@ export class RemoteParts {
     yield* this.#say('status', textOf(this.status.message?.parts ?? []))
   }
 
-  *#take({ id, contextId, status, artifacts = [], history = [] }: Task): Iterable<YieldedPart> {
+  *#take({ id, contextId, status, artifacts = [], history = [] }: Task): Iterable<RemotePart> {
     this.taskId = id
     this.contextId = contextId
     this.status = status
     for (const artifact of artifacts) yield* this.#artifact(artifact, false)
+    yield* this.#filesOf(status.message?.parts ?? [])
     if (status.state !== 'completed' || this.hasText) return
     const last = history.findLast(({ role }) => role === 'agent')
-    if (last !== undefined) yield* this.#say('history', textOf(last.parts))
+    if (last === undefined) return
+    yield* this.#say('history', textOf(last.parts))
+    yield* this.#filesOf(last.parts)
   }
 
-  *#artifact({ artifactId, name, parts, metadata }: Artifact, append: boolean): Iterable<YieldedPart> {
+  *#artifact({ artifactId, name, parts, metadata }: Artifact, append: boolean): Iterable<RemotePart> {
     const toolCallId = metadata?.['toolCallId']
     if (typeof toolCallId === 'string') {
       if (this.#tools.has(artifactId)) return
@@ -75,11 +86,13 @@ export class RemoteParts {
   }
 
   // A task that is read again has the same files.
-  *#filesOf(parts: readonly MessagePart[]): Iterable<YieldedPart> {
+  *#filesOf(parts: readonly MessagePart[]): Iterable<RemotePart> {
     for (const part of parts) {
-      const file = toFilePart(part)
-      if (file?.url === undefined || this.#files.has(file.url)) continue
-      this.#files.add(file.url)
+      const file = toFile(part)
+      if (file === undefined) continue
+      const key = file.type === 'file' ? file.url! : keyOf(file)
+      if (this.#files.has(key)) continue
+      this.#files.add(key)
       yield file
     }
   }
@@ -108,4 +121,8 @@ export class RemoteParts {
 
 function* structuredOf(parts: readonly MessagePart[]): Iterable<YieldedPart> {
   for (const part of parts) if ('data' in part) yield { type: 'structured', value: part.data }
+}
+
+function keyOf({ data, filename = '' }: RemoteFile): string {
+  return `${hash('sha256', data)} ${filename}`
 }

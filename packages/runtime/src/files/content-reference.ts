@@ -1,4 +1,5 @@
 import type { ContentPart, ContentReference } from '@svc/registry'
+import { sha256Of } from '@svc/registry/kit'
 
 /** Replaces inline binary content by its type, size and hash, as logs and sessions keep it; other parts are unchanged. */
 export async function toReference(part: ContentPart) {
@@ -8,9 +9,4 @@ export async function toReference(part: ContentPart) {
   const sha256 = await sha256Of(bytes)
   const reference: ContentReference = { type, mimeType, sha256, size: bytes.length }
   return filename === undefined ? reference : { ...reference, filename }
-}
-
-/** The SHA-256 of bytes, in hexadecimal digits. */
-export async function sha256Of(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex')
 }

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Source
 } from '@ai-sdk/provider'
 import type { PartOf } from '@svc/registry'
-import type { MadeFile } from '../files/keep-file.ts'
+import type { MadeFile } from '@svc/registry/kit'
 import { Citations } from './citations.ts'
 
 /** A part for the log, or a file whose part is known once it is kept. */

@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { addUsage, ZERO_USAGE, type PartOf, type PartSink, type YieldedPart } from '@svc/registry'
+import { keepFile } from '@svc/registry/kit'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
-import { keepFile } from '../files/keep-file.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
 import { CallReport, type ModelCalls } from './call-report.ts'

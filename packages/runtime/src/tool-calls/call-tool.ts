@@ -1,5 +1,5 @@
 import { isTellable, tellable, type Awaitable, type RunContext, type YieldedPart } from '@svc/registry'
-import { codeOf, isPromise, toLoggable } from '@svc/registry/kit'
+import { codeOf, isPromise, keepFile, toLoggable } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules, type ApprovedArgs } from '../approvals/approval-manager.ts'
@@ -14,7 +14,6 @@ import {
   RUN_ERR_TOOL_UNKNOWN,
   toToolError
 } from '../errors.ts'
-import { keepFile } from '../files/keep-file.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { contentOf, toReferences, type ToolContentPart } from '../tools/tool-content.ts'

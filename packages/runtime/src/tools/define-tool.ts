@@ -14,9 +14,8 @@ import type {
   RunLog,
   RunnableKind
 } from '@svc/registry'
-import { millisecondsSchema, requireOptions } from '@svc/registry/kit'
+import { millisecondsSchema, requireOptions, type MadeFile } from '@svc/registry/kit'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
-import type { MadeFile } from '../files/keep-file.ts'
 import type { EndListener } from '../guards/run-guard.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'

@@ -1,7 +1,7 @@
 import type { RunContext, YieldedPart } from '@svc/registry'
+import { keepFile } from '@svc/registry/kit'
 import { joinSamples } from '../audio/frames.ts'
 import { writeWav } from '../audio/wav.ts'
-import { keepFile } from '../../files/keep-file.ts'
 
 /** Milliseconds of the user's audio that are kept until its turn is over. */
 const MAX_PENDING = 180_000

@@ -1,8 +1,8 @@
-import type { PartOf, RunContext } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
-import { sha256Of } from './content-reference.ts'
+import type { PartOf } from '../contract/part.ts'
+import type { RunContext } from '../contract/run-context.ts'
+import { toLoggable } from '../logging/to-loggable.ts'
 
-/** A file that a model or a tool made. */
+/** A file that a run made, such as its model, a tool or a remote agent. */
 export interface MadeFile {
   readonly mimeType: string
   readonly filename?: string
@@ -32,4 +32,9 @@ export async function keepFile(
     log.warn({ runId, size: content.length, err: toLoggable(err) }, 'a file of the run is not kept')
   }
   return { type: 'file', ...file, size: content.length, sha256: await sha256Of(content) }
+}
+
+/** The SHA-256 of bytes, in hexadecimal digits. */
+export async function sha256Of(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex')
 }
