@@ -2,20 +2,24 @@ import { randomUUID } from 'node:crypto'
 import type { TSchema } from '@sinclair/typebox'
 import type { RunContext } from '@svc/registry'
 import type { Message } from '../model/message.ts'
+import { isInterruptedState } from '../model/task.ts'
 import type { RemoteParts } from './remote-parts.ts'
 import { toMessage } from './to-message.ts'
 
 /**
- * Requests the approval that the remote task waits for, or asks its question, and returns the message that answers it; undefined if
- * there is none.
+ * Requests the approval or the credentials that the remote task waits for, or asks its question, and returns the message that
+ * answers it; undefined if the task does not say what it waits for.
  */
 export async function answerRemote(parts: RemoteParts, context: RunContext): Promise<Message | undefined> {
   const { taskId, contextId, status } = parts
-  if (status.state !== 'input-required' || taskId === undefined) return undefined
+  if (!isInterruptedState(status.state) || taskId === undefined) return undefined
   for (const part of status.message?.parts ?? []) {
     if (!('data' in part)) continue
     const asked = (part.data ?? {}) as Record<string, unknown>
-    const data = (await requestApproval(asked, context)) ?? (await askQuestion(asked, context))
+    const data =
+      status.state === 'auth-required'
+        ? await requestCredentials(asked, context)
+        : ((await requestApproval(asked, context)) ?? (await askQuestion(asked, context)))
     if (data === undefined) continue
     return toMessage(randomUUID(), [{ data }], {
       taskId,
@@ -39,12 +43,25 @@ async function requestApproval(asked: Record<string, unknown>, { approvals }: Ru
 }
 
 async function askQuestion(asked: Record<string, unknown>, context: RunContext) {
+  const question = toQuestion(asked)
+  if (question === undefined) return undefined
+  const { action, content } = await context.ask(question)
+  return { inputId: asked['inputId'], action, ...(content !== undefined && { content }) }
+}
+
+// The answer is for the service only: it is in nothing that we keep.
+async function requestCredentials(asked: Record<string, unknown>, context: RunContext) {
+  const request = toQuestion(asked)
+  if (request === undefined || asked['kind'] !== 'auth') return undefined
+  const { action, credentials } = await context.requestCredentials(request)
+  return { inputId: asked['inputId'], action, ...(credentials && { content: credentials.reveal() }) }
+}
+
+function toQuestion(asked: Record<string, unknown>) {
   const { inputId, message, schema } = asked
   if (typeof inputId !== 'string' || typeof message !== 'string') return undefined
   const hasSchema = typeof schema === 'object' && schema !== null
-  const question = { message, ...(hasSchema && { schema: schema as TSchema }), ...timeLeft(asked) }
-  const { action, content } = await context.ask(question)
-  return { inputId, action, ...(content !== undefined && { content }) }
+  return { message, ...(hasSchema && { schema: schema as TSchema }), ...timeLeft(asked) }
 }
 
 function timeLeft({ expiresAt }: Record<string, unknown>): { timeout?: number } {

@@ -1,5 +1,6 @@
 import {
   defineRunnable,
+  RUN_ERR_REJECTED,
   type RunContext,
   type RunInput,
   type RunResult,
@@ -104,9 +105,10 @@ async function* streamRemote(
 
 function* end(parts: RemoteParts, connection: RemoteConnection): Iterable<YieldedPart> {
   const { state, message } = parts.status
-  if (state === 'failed' || state === 'rejected' || state === 'auth-required') {
-    const text = connection.redact(textOf(message?.parts ?? []))
-    const why = `its task is ${state}${text === '' ? '' : `: ${text.slice(0, 500)}`}`
+  const text = connection.redact(textOf(message?.parts ?? [])).slice(0, 500)
+  if (state === 'rejected') throw new RUN_ERR_REJECTED(text || 'The remote agent rejects it')
+  if (state === 'failed' || state === 'auth-required') {
+    const why = `its task is ${state}${text === '' ? '' : `: ${text}`}`
     throw state === 'failed' ? new A2A_ERR_REMOTE(why) : refusal(why)
   }
   if (state === 'canceled') {
