@@ -1,6 +1,6 @@
 import { remoteAgent, type RemoteAgent } from '@svc/a2a'
 import { createContext } from '@svc/registry'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
