@@ -33,7 +33,7 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
     if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
-  const answer = await asAnswer(surface, call, request)
+  const answer = message.contextId === undefined ? undefined : await asAnswer(surface, call, request)
   if (answer !== undefined) return dispatch(surface, call, answer)
   const agent = await chooseAgent(surface, call, request)
   await requireMayRun(surface, call, agent)
