@@ -1,10 +1,11 @@
-import type { ChangedRunPage, ChangedRunQuery, RunStatus } from '@svc/registry'
+import type { ChangedRunPage, ChangedRunQuery } from '@svc/registry'
 import { codeOf, createPause, estimateLength, nextTurn } from '@svc/registry/kit'
 import { formatRunCursor } from '@svc/registry/store-kit'
 import type { Call, ListRequest, TaskList } from '../model/requests.ts'
 import type { Task } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
 import { readTask } from '../tasks/read-task.ts'
+import { toStateQuery } from '../tasks/task-state.ts'
 import { badParams } from '../wire/decode-params.ts'
 
 /** Characters of JSON after which a page ends. */
@@ -19,8 +20,7 @@ export async function list(surface: Surface, call: Call, request: ListRequest): 
     scope: surface.exposed.scope(),
     limit: pageSize,
     ...(contextId !== undefined && { sessionId: contextId }),
-    // Runs have no other states, and neither do tasks here.
-    ...(state !== undefined && { status: state as RunStatus }),
+    ...(state !== undefined && toStateQuery(state)),
     ...(changedSince !== undefined && { since: Date.parse(changedSince) }),
     ...(pageToken !== undefined && { cursor: pageToken })
   })

@@ -6,6 +6,7 @@ import { isInterruptedState, type Task } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
 import { readTask } from '../tasks/read-task.ts'
 import { requireTask } from '../tasks/task-access.ts'
+import { taskStateOf } from '../tasks/task-state.ts'
 import { openStream, type TaskStream } from '../tasks/task-stream.ts'
 
 /** @throws A2A_ERR_TASK_NOT_FOUND */
@@ -20,7 +21,7 @@ export async function get(
 /** Cancels a task and its run. @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_NOT_CANCELABLE */
 export async function cancel(surface: Surface, call: Call, { id }: Requests['cancel']): Promise<Task> {
   const run = await requireTask(surface, call, id)
-  if (isTerminalStatus(run.status)) throw new A2A_ERR_NOT_CANCELABLE(run.status)
+  if (isTerminalStatus(run.status)) throw new A2A_ERR_NOT_CANCELABLE(taskStateOf(run))
   return readTask(surface, await end(surface, run), call)
 }
 
@@ -29,7 +30,8 @@ async function end({ runs }: Surface, { runId }: RunSummary): Promise<RunSummary
     return await runs.cancel(runId)
   } catch (err) {
     if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
-    throw new A2A_ERR_NOT_CANCELABLE((await runs.find(runId))?.status ?? 'gone')
+    const run = await runs.find(runId)
+    throw new A2A_ERR_NOT_CANCELABLE(run === undefined ? 'gone' : taskStateOf(run))
   }
 }
 
@@ -46,7 +48,7 @@ export async function subscribe(
   const run = await requireTask(surface, call, id)
   const { endsWhenWaiting } = call
   if (isTerminalStatus(run.status) && !endsWhenWaiting)
-    throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
+    throw new A2A_ERR_UNSUPPORTED(`the task is ${taskStateOf(run)}`)
   return openStream(surface, run, call, {}, endsWhenWaiting ? isInterruptedState : never)
 }
 

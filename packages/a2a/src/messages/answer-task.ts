@@ -4,14 +4,15 @@ import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
+import { taskStateOf } from '../tasks/task-state.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { readAgentName } from './choose-agent.ts'
 import { findAnswered, type Answered } from './find-answered.ts'
 import { joinTask } from './join-task.ts'
+import { toKeptMessage, withoutContent } from './kept-message.ts'
 import { readAnswer } from './read-answer.ts'
 import { hasOwnTask } from './own-task.ts'
 import { hasMessage, keepMessage, requireCapacity, toTaskMessage } from './task-messages.ts'
-import { withoutBytes } from './without-bytes.ts'
 
 /**
  * Accepts a message to a task that waits for input, which keeps waiting unless the message is an answer, or to one that is working, which
@@ -31,15 +32,17 @@ export async function answerTask(
   if (message.contextId !== undefined && message.contextId !== run.sessionId)
     throw badParams('message.contextId', 'The task belongs to another context')
 
-  const messageId = message.messageId ?? randomId()
-  const given = toTaskMessage(surface, call, request, withoutBytes({ ...message, messageId }))
+  const answer = readAnswer(message.parts)
+  const whole = { ...message, messageId: message.messageId ?? randomId() }
+  const kept = await toKeptMessage(surface, run, whole, answer)
+  const given = toTaskMessage(surface, call, message.messageId === undefined ? message : kept, kept)
   const known = await surface.tasks.get(run.runId)
   const messages = (known?.messages ?? []) as Message[]
   // Sent twice, a message is one answer.
-  if (hasMessage(messages, given)) return run
+  if (hasMessage(messages, given) || hasMessage(messages, { ...given, stored: withoutContent(whole) }))
+    return run
   if (isTerminalStatus(run.status) && (await hasOwnTask(surface, call, request, run))) return undefined
-  if (isTerminalStatus(run.status)) throw new A2A_ERR_UNSUPPORTED(`the task is ${run.status}`)
-  const answer = readAnswer(message.parts)
+  if (isTerminalStatus(run.status)) throw new A2A_ERR_UNSUPPORTED(`the task is ${taskStateOf(run)}`)
   if (run.status !== 'input-required') {
     // It was sent again, or too late: the model is not to read it.
     if (answer !== undefined && 'inputId' in answer)

@@ -2,15 +2,16 @@ import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { readAgentName } from './choose-agent.ts'
-import { asksForText } from './find-answered.ts'
+import { takesText } from './find-answered.ts'
+import { withoutContent } from './kept-message.ts'
 import { readAnswer } from './read-answer.ts'
 import { hasStarted } from './start-key.ts'
 import { hasMessage, toTaskMessage } from './task-messages.ts'
 import { withoutBytes } from './without-bytes.ts'
 
 /**
- * The request for a message that names a context only, as an answer to the last task there, if that asks for nothing but a text:
- * clients that keep a context, but no tasks, answer so. Undefined for every other message, and for one that names another agent, or says
+ * The request for a message that names a context only, as one to the last task there, if that waits for nothing but such an answer, or for
+ * credentials: clients that keep a context, but no tasks, answer so. Undefined for every other message, and for one that names another agent, or says
  * what it does while a task is under way.
  * @throws A2A_ERR_BAD_PARAMS
  */
@@ -21,14 +22,15 @@ export async function asAnswer(
 ): Promise<SendRequest | undefined> {
   const { message } = request
   const { contextId } = message
-  if (contextId === undefined || !isBareText(request)) return undefined
+  const text = contextId === undefined ? undefined : readText(request)
+  if (contextId === undefined || text === undefined) return undefined
   const { exposed, tasks, runs } = surface
   const last = await tasks.lastOfContext(exposed.registries(), call.principal.sub, contextId)
   if (last === undefined || exposed.find(last.agentName) === undefined) return undefined
   if ((readAgentName(request) ?? last.agentName) !== last.agentName) return undefined
   const answer = { ...message, taskId: last.taskId }
   const run = await runs.find(last.taskId)
-  const isAsked = run?.status === 'input-required' && asksForText(run)
+  const isAsked = run?.status === 'input-required' && (await takesText(run, text))
   // A repetition of the message that began the task is no answer to what the task asks.
   const isAnswer = isAsked
     ? !(await hasStarted(surface, call, message, last))
@@ -36,11 +38,12 @@ export async function asAnswer(
   return isAnswer ? { ...request, message: answer } : undefined
 }
 
-function isBareText({ message, metadata }: SendRequest): boolean {
+// Undefined for a message of another kind.
+function readText({ message, metadata }: SendRequest): string | undefined {
   const answer = readAnswer(message.parts)
-  if (answer === undefined || !('text' in answer)) return false
+  if (answer === undefined || !('text' in answer)) return undefined
   const { whenBusy, afterTurn } = { ...metadata, ...message.metadata }
-  return whenBusy === undefined && afterTurn === undefined
+  return whenBusy === undefined && afterTurn === undefined ? answer.text : undefined
 }
 
 function isRepeated(
@@ -50,6 +53,8 @@ function isRepeated(
   messages: readonly unknown[]
 ): boolean {
   if (answer.messageId === undefined) return false
-  const stored = withoutBytes(answer as Message)
-  return hasMessage(messages as Message[], toTaskMessage(surface, call, { message: answer }, stored))
+  const forms = [withoutBytes(answer as Message), withoutContent(answer as Message)]
+  return forms.some((stored) =>
+    hasMessage(messages as Message[], toTaskMessage(surface, call, answer, stored))
+  )
 }

@@ -9,8 +9,10 @@ import type {
 import { LISTED_KINDS, mayAnswer, requireAnswer } from '@svc/registry/kit'
 import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
+import { waitingState } from '../tasks/task-state.ts'
 import { badParams } from '../wire/decode-params.ts'
-import type { GivenAnswer } from './read-answer.ts'
+import { contentOfText } from './content-of-text.ts'
+import type { GivenAnswer, TextAnswer } from './read-answer.ts'
 
 /** A valid answer and its input. */
 export interface Answered {
@@ -20,7 +22,7 @@ export interface Answered {
 
 /**
  * The pending input of a task that a message answers, with the answer, which fits it; undefined for a text that answers none: while
- * several wait, or that is no word for an approval, or to a question whose answer is no text.
+ * several wait, or that is no word for an approval, or does not fit a question whose answer need not be a text.
  * @throws A2A_ERR_BAD_PARAMS, RUN_ERR_BAD_INPUT
  */
 export async function findAnswered(
@@ -31,17 +33,18 @@ export async function findAnswered(
 ): Promise<Answered | undefined> {
   const found = 'text' in given ? onlyOne(run) : await findPending(surface, run, given)
   if (found === undefined) return undefined
-  const answer = 'text' in given ? fromText(found, given.text) : given.answer
+  const answer = 'text' in given ? await fromText(found, given) : given.answer
   if (answer === undefined) return undefined
   if (!(await mayAnswer(surface, run, found.kind, principal))) throw notPending(found.kind)
   await requireAnswer(found, answer)
   return { inputId: found.inputId, answer: answer as ApprovalAnswer | InputAnswer }
 }
 
-/** True if a run waits for a single answer, and that is a text. */
-export function asksForText(run: RunSummary): boolean {
+/** True if a run waits for a single answer, which this text is, or for credentials, which it may be meant for. */
+export async function takesText(run: RunSummary, text: string): Promise<boolean> {
+  if (waitingState(run.waiting.inputs.first) === 'auth-required') return true
   const found = onlyOne(run)
-  return found?.kind === 'question' && isTextual(found.schema)
+  return found?.kind === 'question' && (await contentOfText(text, found.schema)) !== undefined
 }
 
 function onlyOne({ waiting: { approvals, inputs } }: RunSummary): InputSummary | undefined {
@@ -51,7 +54,7 @@ function onlyOne({ waiting: { approvals, inputs } }: RunSummary): InputSummary |
 async function findPending(
   { runs }: Surface,
   { runId }: RunSummary,
-  { list, inputId }: Exclude<GivenAnswer, { text: string }>
+  { list, inputId }: Exclude<GivenAnswer, TextAnswer>
 ): Promise<InputSummary> {
   const found: FoundInput | undefined = await runs.findInput(inputId)
   const kinds: readonly InputKind[] = LISTED_KINDS[list]
@@ -64,21 +67,14 @@ function notPending(kind: InputKind): Error {
   return badParams('message.parts', `No such ${kind === 'approval' ? 'approval' : 'input'} is pending`)
 }
 
-function fromText({ kind, schema }: InputSummary, text: string): ApprovalAnswer | InputAnswer | undefined {
+async function fromText(
+  { kind, schema }: InputSummary,
+  { text, isExact }: TextAnswer
+): Promise<ApprovalAnswer | InputAnswer | undefined> {
   if (kind === 'approval')
-    return text === 'approve' || text === 'deny' ? { approved: text === 'approve' } : undefined
-  return kind === 'question' && isTextual(schema) ? { action: 'accept', content: text } : undefined
-}
-
-/** True if all values that fit a schema are texts, or if there is no schema. */
-function isTextual(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return schema === undefined || schema === true
-  const { type, const: only, enum: some, anyOf, oneOf } = schema as Record<string, unknown>
-  const branches = anyOf ?? oneOf
-  return (
-    type === 'string' ||
-    typeof only === 'string' ||
-    (Array.isArray(some) && some.every((each) => typeof each === 'string')) ||
-    (Array.isArray(branches) && branches.every(isTextual))
-  )
+    return isExact && (text === 'approve' || text === 'deny') ? { approved: text === 'approve' } : undefined
+  // Credentials are never a text: they would be taken for one by a client that converses.
+  if (kind !== 'question') return undefined
+  const given = await contentOfText(text, schema)
+  return given && { action: 'accept', ...given }
 }

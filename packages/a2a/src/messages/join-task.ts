@@ -45,7 +45,7 @@ export async function joinedTask(
   message: Message
 ): Promise<RunSummary> {
   const run = await requireRun(surface, runId)
-  const given = toTaskMessage(surface, call, { message }, withoutBytes(message))
+  const given = toTaskMessage(surface, call, message, withoutBytes(message))
   const known = await surface.tasks.get(runId)
   if (hasMessage((known?.messages ?? []) as Message[], given)) return run
   await keepMessage(surface, run, known, given)

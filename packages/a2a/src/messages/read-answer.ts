@@ -1,9 +1,16 @@
 import type { MessagePart } from '../model/message.ts'
 import { badParams } from '../wire/decode-params.ts'
+import { textOf } from './to-input.ts'
 
-/** A message that may be an answer: a bare text, or data that names the input. Its values are not checked yet. */
+/** The text of a message; exact if it is the only part, and nothing is said about it. */
+export interface TextAnswer {
+  readonly text: string
+  readonly isExact: boolean
+}
+
+/** A message that may be an answer: its text, or data that names the input. Its values are not checked yet. */
 export type GivenAnswer =
-  | { text: string }
+  | TextAnswer
   | { list: 'approvals' | 'inputs'; inputId: string; answer: Record<string, unknown> }
 
 const FORMS = {
@@ -16,21 +23,29 @@ const FORMS = {
 } as const
 
 /**
- * Reads a message as an answer: a single part, either a text, or data of the form `{ approvalId, approved, reason?, args? }` or
- * `{ inputId, action, content? }`. In doubt a message is no answer.
+ * Reads a message as an answer: text parts, apart from thoughts of the client's model, or a single part with data of the form
+ * `{ approvalId, approved, reason?, args? }` or `{ inputId, action, content? }`. In doubt a message is no answer.
  * @throws A2A_ERR_BAD_PARAMS
  */
 export function readAnswer(parts: readonly MessagePart[]): GivenAnswer | undefined {
   const [part, another] = parts
-  if (part === undefined || another !== undefined || isQualified(part)) return undefined
-  if ('text' in part) return { text: part.text }
-  return 'data' in part ? fromData(part.data) : undefined
+  if (part === undefined) return undefined
+  const isExact = another === undefined && !isAttached(part) && Object.keys(part.metadata ?? {}).length === 0
+  if ('data' in part) return isExact ? fromData(part.data) : undefined
+  const said = parts.filter((each) => !isThought(each))
+  if (said.length === 0 || !said.every((each) => 'text' in each && !isAttached(each))) return undefined
+  return { text: textOf(said), isExact }
 }
 
-// A thought, a quotation or a file's content is not a statement of its sender.
-function isQualified({ metadata = {}, filename, mediaType, ...content }: MessagePart): boolean {
+// The content of a file is not a statement of its sender.
+function isAttached({ filename, mediaType, ...content }: MessagePart): boolean {
   const type = 'text' in content ? 'text/plain' : 'application/json'
-  return filename !== undefined || (mediaType ?? type) !== type || Object.keys(metadata).length > 0
+  return filename !== undefined || (mediaType ?? type) !== type
+}
+
+// As agents mark them that are clients.
+function isThought({ metadata = {} }: MessagePart): boolean {
+  return metadata['thought'] === true || metadata['adk_thought'] === true
 }
 
 function fromData(data: unknown): GivenAnswer | undefined {

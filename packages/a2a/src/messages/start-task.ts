@@ -4,6 +4,7 @@ import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'
 import type { TaskRun } from '../tasks/read-task.ts'
+import { withoutContent } from './kept-message.ts'
 import { joinedTask, requireRun } from './join-task.ts'
 import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
 import { firstKeyOf } from './task-messages.ts'
@@ -118,11 +119,6 @@ async function startOnce(
 function readMetadata({ message, metadata }: SendRequest, name: string): unknown {
   const own = message.metadata?.[name]
   return own === undefined ? metadata?.[name] : own
-}
-
-// Its id stays, so that it is accepted once; histories leave it out.
-function withoutContent({ messageId, role }: Message): Message {
-  return { messageId, role, parts: [] }
 }
 
 // The record that the engine has just stored: the run has started, or waits in the queue.

@@ -29,7 +29,7 @@ export interface TaskMessage {
 export function toTaskMessage(
   surface: Surface,
   call: Call,
-  { message }: Pick<SendRequest, 'message'>,
+  message: SendRequest['message'],
   stored: Message
 ): TaskMessage {
   const startKey = toStartKey(message, surface, call)

@@ -1,7 +1,7 @@
 import type { RunStatus } from '@svc/registry'
 import type { Artifact, Message } from './message.ts'
 
-/** The states of a run, and those that only other servers use. */
+/** The states of a run, those that a run has as `failed` or `input-required`, and one that only other servers use. */
 export type TaskState = RunStatus | 'rejected' | 'auth-required' | 'unknown'
 
 /** The state of a task; `timestamp` is ISO 8601 in UTC, with milliseconds. */

@@ -7,7 +7,7 @@ interface TaskIds {
   contextId: string
 }
 
-/** A request for an input: an approval, the answer to a question, or the result of a client tool. */
+/** A request for an input: an approval, the answer to a question, the result of a client tool, or credentials. */
 export interface InputPrompt extends Omit<InputSummary, 'source' | 'expiresAt' | 'answer' | 'argsBytes'> {
   /** Only with `argsPreview`. */
   argsBytes?: number

@@ -1,5 +1,6 @@
 import {
   isTerminalStatus,
+  type InputSummary,
   type RunEngine,
   type RunResult,
   type RunSummary,
@@ -14,6 +15,7 @@ import { promptMessage, errorMessage, readPrompt } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
 import { readHistory } from './history.ts'
 import { TaskEvents } from './task-events.ts'
+import { failedState, waitingState } from './task-state.ts'
 
 /** Where tasks are read from. */
 export interface TaskSource {
@@ -136,12 +138,19 @@ async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Prom
   const timestamp = toTimestamp(run.updatedAt)
   const { status: state, error } = run
   const task = { taskId: run.runId, contextId: run.sessionId }
-  if (state === 'failed' && error !== null) return { state, timestamp, message: errorMessage(task, error) }
+  if (state === 'failed' && error !== null)
+    return { state: failedState(error), timestamp, message: errorMessage(task, error) }
   if (state !== 'input-required') return { state, timestamp }
   const { approvals, inputs } = run.waiting
-  const [first] = [...approvals.first, ...inputs.first].toSorted((a, b) => a.expiresAt - b.expiresAt)
+  const first = firstOf([...approvals.first, ...inputs.first])
   if (first === undefined) return { state: 'working', timestamp }
   const prompt = await readPrompt(runs, first, isWhole)
   const isOnly = approvals.count + inputs.count === 1
-  return { state, timestamp, message: promptMessage(task, prompt, isOnly) }
+  return { state: waitingState([first]), timestamp, message: promptMessage(task, prompt, isOnly) }
+}
+
+// Credentials come first, then what expires first.
+function firstOf(pending: readonly InputSummary[]): InputSummary | undefined {
+  const byTime = pending.toSorted((a, b) => a.expiresAt - b.expiresAt)
+  return byTime.find(({ kind }) => kind === 'auth') ?? byTime[0]
 }

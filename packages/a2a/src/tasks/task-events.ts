@@ -5,6 +5,7 @@ import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { errorMessage, promptMessage, promptOf, type InputPrompt } from './agent-messages.ts'
 import { answerArtifact, fileArtifact, toolArtifact } from './artifacts.ts'
+import { failedState, toRunStatus, waitingState } from './task-state.ts'
 
 /** The task of the events. */
 export interface EventTask {
@@ -55,7 +56,7 @@ export class TaskEvents {
 
   /** The state after the parts so far. */
   get runStatus(): RunStatus {
-    return (this.#last?.state ?? 'submitted') as RunStatus
+    return toRunStatus(this.#last?.state ?? 'submitted')
   }
 
   add(part: NumberedPart): readonly TaskEvent[] {
@@ -129,17 +130,18 @@ export class TaskEvents {
   #ask(prompt: InputPrompt, at: number): TaskEvent {
     this.#waiting.set(prompt.inputId, prompt)
     const message = promptMessage(this.#task, prompt, this.#waiting.size === 1)
-    return this.#status({ state: 'input-required', message }, at)
+    return this.#status({ state: waitingState(this.#waiting.values()), message }, at)
   }
 
   #answered(inputId: string, at: number): TaskEvent {
     this.#waiting.delete(inputId)
-    const [next] = this.#waiting.values()
+    const waiting = [...this.#waiting.values()]
+    const next = waiting.find(({ kind }) => kind === 'auth') ?? waiting[0]
     return next === undefined ? this.#status({ state: 'working' }, at) : this.#ask(next, at)
   }
 
   #failed({ error, at }: Logged<'error'>): TaskEvent {
-    return this.#status({ state: 'failed', message: errorMessage(this.#task, error) }, at)
+    return this.#status({ state: failedState(error), message: errorMessage(this.#task, error) }, at)
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {

@@ -67,7 +67,7 @@ t.test('in every other case the message begins a task of its own', async (t) => 
   const cases: [agent: string, text: string, fields?: object][] = [
     ['asker', 'approve'],
     ['caller', 'here'],
-    ['form', '1'],
+    ['form', 'one'],
     ['both', 'because'],
     ['free', 'x', { parts: data }],
     ['free', 'x', { parts: [{ kind: 'text', text: 'a' }, ...data] }],

@@ -36,8 +36,9 @@ t.test(
         const { taskId, inputId } = await begin(app, 'form')
         const fit = { inputId, action: 'accept', content: { size: 1 } }
         const nonAnswers: MessagePart[][] = [
-          [{ text: '1' }],
-          [{ text: '{"size":1}' }],
+          [{ text: 'one' }],
+          [{ text: '0' }],
+          [{ text: '{"size":"1"}' }],
           [{ data: fit }, { text: 'no' }],
           [{ data: { action: 'accept', content: { size: 1 } } }],
           [{ data: { inputId } }],

@@ -1,5 +1,6 @@
 import type { ChangedRunQuery, RunStore, RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import { codeOf } from './contract-test.ts'
+import { inputOf } from './input-contract.ts'
 import { completed, storedRun, textEntry, type TestStores } from './stored-run.ts'
 
 type Filter = Partial<ChangedRunQuery>
@@ -76,6 +77,46 @@ export function changedRunContract(test: TestStores): void {
       [made[5]!.runId],
       'even if the run of the cursor is removed'
     )
+  })
+
+  test('filters by the code of an error, and by what runs wait for', async (t, { runs, log }) => {
+    const code = 'RUN_ERR_REJECTED'
+    const error = { code, message: 'no', retryable: false, statusCode: 422 }
+    const codes = [code, 'RUN_ERR_FAILED', 'RUN-ERR-REJECTED', 'RUN_ERR_REJECTED_2']
+    const failed = codes.map((each, index) => ({
+      ...storedRun({ updatedAt: 1_000 + index }),
+      error: { ...error, code: each, message: `"code":"${code}"` }
+    }))
+    const waiting = (['auth', 'question', undefined] as const).map((kind, index) => ({
+      ...storedRun({ updatedAt: 2_000 + index }),
+      kinds: kind === undefined ? (['question', 'auth'] as const) : [kind]
+    }))
+    for (const { error: how, ...run } of failed) {
+      await runs.create({ ...run, error: null })
+      await log.append(run.runId, 1, [textEntry(1)], { status: 'failed', at: run.updatedAt, error: how })
+    }
+    for (const { kinds, ...run } of waiting) {
+      await runs.create(run)
+      for (const [index, kind] of kinds.entries()) {
+        const input = { ...inputOf(`${run.runId}.${index + 1}`), kind }
+        const change = { status: 'input-required', at: run.updatedAt, input } as const
+        await log.append(run.runId, 1, [textEntry(index + 1)], change)
+      }
+    }
+    const status = 'failed'
+    t.same(await find(runs, { status, errorCode: { is: code } }), [failed[0]!.runId])
+    t.same(
+      await find(runs, { status, errorCode: { isNot: code } }),
+      idsOf([failed[3]!, failed[2]!, failed[1]!])
+    )
+    const [auth, question, both] = [waiting[0]!, waiting[1]!, waiting[2]!]
+    const waits = { status: 'input-required' } as const
+    t.same(await find(runs, { ...waits, inputKind: { is: 'auth' } }), idsOf([both, auth]))
+    t.same(await find(runs, { ...waits, inputKind: { isNot: 'auth' } }), idsOf([question]))
+    const page = await runs.listChanged({ ...adas, inputKind: { isNot: 'auth' } })
+    t.equal(page.total, 5, 'runs that wait for nothing included')
+    await runs.answerInput(both.runId, `${both.runId}.2`, { action: 'decline' })
+    t.same(await find(runs, { ...waits, inputKind: { is: 'auth' } }), idsOf([auth]))
   })
 
   test('filters by session, status, age and runnable, separately and combined', async (t, { runs, log }) => {

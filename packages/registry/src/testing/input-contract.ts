@@ -2,7 +2,8 @@ import type { InputKind } from '../contract/input.ts'
 import type { StoredInput } from '../contract/ports/stored-input.ts'
 import { storedRun, textEntry, type TestStores } from './stored-run.ts'
 
-function inputOf(inputId: string): StoredInput {
+/** A pending approval. */
+export function inputOf(inputId: string): StoredInput {
   const args = { __proto__x: 1, text: 'ünïcode \u0000 ✓' }
   return {
     inputId,

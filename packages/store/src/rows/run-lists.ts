@@ -1,16 +1,26 @@
 import type {
   ChangedRunPage,
   ChangedRunQuery,
+  InputKind,
   OwnedRunQuery,
   RunPage,
   RunQuery,
   RunSummary,
   StoredRun,
   LeftPage,
-  LeftQuery
+  LeftQuery,
+  Wanted
 } from '@svc/registry'
 import { pageOf, parseRunCursor } from '@svc/registry/store-kit'
-import { sql, type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder } from 'kysely'
+import {
+  sql,
+  type Expression,
+  type ExpressionBuilder,
+  type Kysely,
+  type Selectable,
+  type SelectQueryBuilder,
+  type SqlBool
+} from 'kysely'
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { isIn } from './in-scope.ts'
 import { scanMetadata } from './metadata-scan.ts'
@@ -93,16 +103,42 @@ export async function listRuns(
 /** A page of runs by their last change, with the total. @throws REG_ERR_BAD_CURSOR */
 export async function listChangedRuns(
   db: Kysely<Tables>,
-  { owner, scope, sessionId, status, since, limit, cursor }: ChangedRunQuery
+  { owner, scope, sessionId, status, errorCode, inputKind, since, limit, cursor }: ChangedRunQuery
 ): Promise<ChangedRunPage> {
   let all = db.selectFrom('run').where('owner', '=', owner).where(isIn(scope))
   if (sessionId !== undefined) all = all.where('session_id', '=', sessionId)
   if (status !== undefined) all = all.where('status', '=', status)
+  if (errorCode !== undefined) all = all.where(isWanted(errorCode, hasErrorCode))
+  if (inputKind !== undefined) all = all.where(isWanted(inputKind, waitsFor))
   if (since !== undefined) all = all.where('updated_at', '>=', since)
   const rest = cursor === undefined ? all : all.where(isAfter('updated_at', cursor))
   const page = await readPage(db, rest, 'updated_at', limit)
   const { total } = await all.select((run) => run.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { ...page, total }
+}
+
+function isWanted<T>(
+  wanted: Wanted<T>,
+  has: (run: Expressions, value: T) => Expression<SqlBool>
+): (run: Expressions) => Expression<SqlBool> {
+  return (run) => ('is' in wanted ? has(run, wanted.is) : run.not(has(run, wanted.isNot)))
+}
+
+// Within a JSON text every quotation mark is escaped, so that no message imitates a code.
+function hasErrorCode(_run: Expressions, code: string): Expression<SqlBool> {
+  const pattern = `%"code":${JSON.stringify(code).replaceAll(/[!%_]/g, '!$&')}%`
+  return sql<SqlBool>`coalesce(error, '') like ${pattern} escape '!'`
+}
+
+function waitsFor(run: Expressions, kind: InputKind): Expression<SqlBool> {
+  return run.exists(
+    run
+      .selectFrom('run_input')
+      .select('run_input.input_id')
+      .whereRef('run_input.run_id', '=', 'run.run_id')
+      .where('run_input.answer', 'is', null)
+      .where('run_input.kind', '=', kind)
+  )
 }
 
 /** The ids of the runs of a person. */

@@ -1,5 +1,5 @@
 import type { RunnableKey, RunnableKind } from '../names.ts'
-import type { InputOutcome } from '../input.ts'
+import type { InputKind, InputOutcome } from '../input.ts'
 import type { PartError } from '../part.ts'
 import type { MetadataFilter, RunMetadata } from '../run-metadata.ts'
 import type { RunStatus } from '../run-record.ts'
@@ -119,12 +119,19 @@ export interface RunPage {
   nextCursor: string | null
 }
 
+/** A value that is wanted, or that is not. */
+export type Wanted<T> = { readonly is: T } | { readonly isNot: T }
+
 /** Selects runs of one owner; the last changed come first. */
 export interface ChangedRunQuery {
   owner: string
   scope: RunScope
   sessionId?: string
   status?: RunStatus
+  /** Only runs that failed with this code, or only others. */
+  errorCode?: Wanted<string>
+  /** Only runs that wait for an input of this kind, among others, or only runs that do not. */
+  inputKind?: Wanted<InputKind>
   /** Only runs that changed then or later; milliseconds since the epoch. */
   since?: number
   /** At most this many; 1–1,000. */

@@ -1,5 +1,6 @@
 import { pageOf, parseRunCursor, type RunPosition } from '../run-cursor.ts'
 import { createScopeFilter } from '../../contract/ports/run-scope.ts'
+import type { InputKind } from '../../contract/input.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { hasMetadata } from '../../contract/run-metadata.ts'
 import type {
@@ -10,8 +11,10 @@ import type {
   RunQuery,
   StoredRun,
   LeftPage,
-  LeftQuery
+  LeftQuery,
+  Wanted
 } from '../../contract/ports/run-store.ts'
+import { pendingOf } from '../summarize-run.ts'
 import { summaryOf } from './input-lists.ts'
 import type { RunEntry } from './run-table.ts'
 
@@ -36,7 +39,7 @@ export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
 /** Lists a page of runs, last changed first, with the total of all pages. @throws REG_ERR_BAD_CURSOR */
 export function listChangedRuns(
   kept: Iterable<RunEntry>,
-  { owner, scope, sessionId, status, since = 0, limit, cursor }: ChangedRunQuery
+  { owner, scope, sessionId, status, errorCode, inputKind, since = 0, limit, cursor }: ChangedRunQuery
 ): ChangedRunPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = createScopeFilter(scope)
@@ -46,9 +49,19 @@ export function listChangedRuns(
     if (record.owner !== owner || record.updatedAt < since) continue
     if (sessionId !== undefined && record.sessionId !== sessionId) continue
     if (status !== undefined && record.status !== status) continue
+    if (errorCode !== undefined && !isWanted(errorCode, (code) => record.error?.code === code)) continue
+    if (inputKind !== undefined && !isWanted(inputKind, (kind) => waitsFor(record, kind))) continue
     if (isInScope(record)) found.push(run)
   }
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
+}
+
+function isWanted<T>(wanted: Wanted<T>, has: (value: T) => boolean): boolean {
+  return 'is' in wanted ? has(wanted.is) : !has(wanted.isNot)
+}
+
+function waitsFor(record: StoredRun, wanted: InputKind): boolean {
+  return pendingOf(record).some(({ kind }) => kind === wanted)
 }
 
 /** The ids of the runs of a person. */
