@@ -9,8 +9,10 @@ export type {
   AgentCard,
   AgentCardSignature,
   AgentExtension,
+  AgentInterface,
   AgentProvider,
   AgentSkill,
+  Binding,
   SecurityRequirement
 } from './model/agent-card.ts'
 export { signAgentCard, verifyAgentCard } from './signatures/signed-card.ts'

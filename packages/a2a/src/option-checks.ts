@@ -22,6 +22,31 @@ export function requireCardUrls(
   }
 }
 
+/** Checks that security requirements name known schemes; `path` is before their name. @throws A2A_ERR_BAD_OPTION */
+export function requireSchemes(
+  security: readonly Readonly<Record<string, unknown>>[] | undefined,
+  schemes: Readonly<Record<string, unknown>> | undefined,
+  path = ''
+): void {
+  const known = Object.keys(schemes ?? {})
+  for (const [index, required] of (security ?? []).entries())
+    for (const name of Object.keys(required))
+      if (!known.includes(name))
+        throw new A2A_ERR_BAD_OPTION(
+          `${path}security/${index}: no security scheme "${name}"; known: ${known.join(', ') || 'none'}`
+        )
+}
+
+/** Checks the URLs of interfaces; `path` is before their name. @throws A2A_ERR_BAD_OPTION */
+export function requireInterfaces(
+  interfaces: readonly { readonly url: string; readonly protocolBinding: string }[] | undefined,
+  path = ''
+): void {
+  // An interface of gRPC has `host:port`.
+  for (const [index, { url, protocolBinding }] of (interfaces ?? []).entries())
+    if (protocolBinding !== 'GRPC') requireHttpUrl(`${path}additionalInterfaces/${index}/url`, url)
+}
+
 /** Checks that the value of an option is JSON, for the card. @throws A2A_ERR_BAD_OPTION */
 export function requireJson(option: string, given: unknown): void {
   try {

@@ -15,8 +15,20 @@ import {
 import type { RegisterOptions } from 'fastify'
 import type { GrpcBinding } from './bindings/grpc-binding.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
-import type { AgentExtension, AgentProvider } from './model/agent-card.ts'
-import { requireCardUrls, requireHttpUrl, requireJson } from './option-checks.ts'
+import type {
+  AgentExtension,
+  AgentInterface,
+  AgentProvider,
+  Binding,
+  GivenRequirement
+} from './model/agent-card.ts'
+import {
+  requireCardUrls,
+  requireHttpUrl,
+  requireInterfaces,
+  requireJson,
+  requireSchemes
+} from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
 import type { ExtendCard } from './service/surface.ts'
 import type { SignCard } from './signatures/card-signer.ts'
@@ -55,6 +67,12 @@ export interface A2aOptions {
   documentationUrl?: string
   /** URL of an icon, on the card; default: that of the only agent. */
   iconUrl?: string
+  /** The credentials that suffice, on the card: any of these, each naming schemes with their scopes; default: any one scheme. */
+  security?: readonly GivenRequirement[]
+  /** The binding that the card shows first; default `JSONRPC`. */
+  preferredBinding?: Binding
+  /** Interfaces that something else serves, on the card. */
+  additionalInterfaces?: readonly AgentInterface[]
   /** Media types of messages, with wildcards such as `image/*`; agents may have their own; default `text/plain` and `application/json`. */
   defaultInputModes?: readonly string[]
   /** Media types of answers; agents may have their own; default `text/plain` and `application/json`. */
@@ -136,6 +154,14 @@ export const CARD_FIELDS = {
   ),
   documentationUrl: text,
   iconUrl: text,
+  security: Type.Array(Type.Record(Type.String(), Type.Array(Type.String()))),
+  preferredBinding: Type.Union([Type.Literal('JSONRPC'), Type.Literal('HTTP+JSON'), Type.Literal('GRPC')]),
+  additionalInterfaces: Type.Array(
+    Type.Object(
+      { url: text, protocolBinding: text, protocolVersion: Type.String({ pattern: String.raw`^\d+\.\d+$` }) },
+      { additionalProperties: false }
+    )
+  ),
   defaultInputModes: modes,
   defaultOutputModes: modes,
   versions: Type.Array(ProtocolVersionSchema, { minItems: 1, uniqueItems: true })
@@ -190,6 +216,9 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   if (options.signCard !== undefined && options.url === undefined)
     throw new A2A_ERR_BAD_OPTION('signCard: it needs url, or requests would name the host that is signed')
   requireCardUrls(options)
+  requireInterfaces(options.additionalInterfaces)
+  if (options.preferredBinding === 'GRPC' && options.grpc === undefined)
+    throw new A2A_ERR_BAD_OPTION('preferredBinding: GRPC needs the option grpc')
   requireJson('extensions', options.extensions)
   const { pushNotifications: push = false, basePath = DEFAULTS.basePath, limits } = options
   const registerOptions: RegisterOptions = {
@@ -209,7 +238,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
 
 /** Makes sure that an own `authorize` and `extendedCard` know who calls, and that a card can have the schemes. @throws A2A_ERR_BAD_OPTION */
 export function requireCaller(
-  { authorize, extendedCard }: Pick<A2aOptions, 'authorize' | 'extendedCard'>,
+  { authorize, extendedCard, security }: Pick<A2aOptions, 'authorize' | 'extendedCard' | 'security'>,
   { authenticate }: Policy
 ): void {
   if (authorize && authenticate === undefined)
@@ -217,4 +246,5 @@ export function requireCaller(
   if (extendedCard !== undefined && authenticate === undefined)
     throw new A2A_ERR_BAD_OPTION('extendedCard: it needs authenticate, to know the caller')
   requireJson('authenticate/schemes', authenticate?.schemes)
+  requireSchemes(security, authenticate?.schemes)
 }

@@ -80,6 +80,7 @@ function createSurface(
   const { agents, registry = app.registry, tasks = runs.stores.tasks, push } = settings
   const { name, description, version, provider, versions, url } = settings
   const { documentationUrl, iconUrl, defaultInputModes, defaultOutputModes } = settings
+  const { security, preferredBinding, additionalInterfaces } = settings
   const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout } = settings
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
@@ -95,6 +96,7 @@ function createSurface(
   const facts = {
     ...{ name, description, version, provider, versions },
     ...{ documentationUrl, iconUrl, defaultInputModes, defaultOutputModes },
+    ...{ security, preferredBinding, additionalInterfaces },
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
     extensions: settings.extensions,
@@ -123,7 +125,7 @@ function createSurface(
     signer: settings.signCard && createCardSigner(settings.signCard),
     extensions: settings.extensions,
     buildCard(origin, tenant) {
-      const known = { ...facts, grpcUrl: grpc?.urlFrom(origin) }
+      const known = { ...facts, grpcUrl: grpc?.urlFrom(url ?? origin) }
       return tenant === undefined
         ? createCard(exposed.all(), urlOf(origin), known)
         : createCard([tenant], urlOf(origin), toTenantFacts(known, tenant))
@@ -160,6 +162,7 @@ function toAgentFacts(facts: CardFacts, { card = {} }: Runnable): CardFacts {
     ...facts,
     name: undefined,
     description: undefined,
+    additionalInterfaces: undefined,
     defaultInputModes: card.inputModes ?? facts.defaultInputModes,
     defaultOutputModes: card.outputModes ?? facts.defaultOutputModes,
     documentationUrl: card.documentationUrl ?? facts.documentationUrl,

@@ -35,6 +35,19 @@ t.test('an unknown or bad option fails the registration and is named', async (t)
     [{ defaultInputModes: [] }, /defaultInputModes/],
     [{ defaultInputModes: ['text'] }, /defaultInputModes\/0/],
     [{ defaultOutputModes: 'text/plain' }, /defaultOutputModes: expected a list/],
+    [{ security: [{ bearer: [] }] }, /security\/0: no security scheme "bearer"; known: none$/],
+    [{ security: { bearer: [] } }, /security: expected a list, got an object/],
+    [{ preferredBinding: 'REST' }, /preferredBinding/],
+    [{ preferredBinding: 'GRPC' }, /preferredBinding: GRPC needs the option grpc/],
+    [{ additionalInterfaces: [{ url: 'x' }] }, /additionalInterfaces\/0\/protocolBinding/],
+    [
+      { additionalInterfaces: [{ url: '/x', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] },
+      /additionalInterfaces\/0\/url: must be an absolute/
+    ],
+    [
+      { additionalInterfaces: [{ url: 'https://x', protocolBinding: 'JSONRPC', protocolVersion: '1' }] },
+      /protocolVersion/
+    ],
     [{ iconUrl: '/icon.png' }, /iconUrl: must be an absolute http or https URL/],
     [{ documentationUrl: 'https://u:p@example.org' }, /documentationUrl: must have no user and no password/],
     [{ agents: [{ ...echo, card: { colour: 'red' } }] }, /agents: .*card\/colour: no such field/],

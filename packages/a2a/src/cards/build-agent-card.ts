@@ -5,8 +5,10 @@ import {
   requireCardUrls,
   requireEntries,
   requireHttpUrl,
+  requireInterfaces,
   requireJson,
-  requireNames
+  requireNames,
+  requireSchemes
 } from '../option-checks.ts'
 import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
 import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'
@@ -30,6 +32,8 @@ export function buildAgentCard<const Versions extends readonly ProtocolVersion[]
   requireOptions(schema, { agents, baseUrl, provider, facts }, A2A_ERR_BAD_OPTION)
   requireHttpUrl('baseUrl', baseUrl)
   requireCardUrls(facts, 'facts/')
+  requireSchemes(facts.security, facts.securitySchemes, 'facts/')
+  requireInterfaces(facts.additionalInterfaces, 'facts/')
   requireJson('facts/extensions', facts.extensions)
   requireJson('facts/securitySchemes', facts.securitySchemes)
   const list = toList(agents)

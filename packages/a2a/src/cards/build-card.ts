@@ -2,8 +2,11 @@ import type { Runnable, RunnableCard, RunnableDefinition, SecuritySchemes } from
 import type {
   AgentCard,
   AgentExtension,
+  AgentInterface,
   AgentProvider,
   AgentSkill,
+  Binding,
+  GivenRequirement,
   SecurityRequirement
 } from '../model/agent-card.ts'
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
@@ -38,6 +41,12 @@ export interface CardFacts {
   documentationUrl?: string | undefined
   /** The URL of the icon; default: that of the only agent. */
   iconUrl?: string | undefined
+  /** The credentials that suffice: any of these, each naming schemes with their scopes; default: any one of the schemes. */
+  security?: readonly GivenRequirement[] | undefined
+  /** The binding to show first; default `JSONRPC`. */
+  preferredBinding?: Binding | undefined
+  /** Interfaces that something else serves, to show last. */
+  additionalInterfaces?: readonly AgentInterface[] | undefined
   /** `host:port` of gRPC, if it is served. */
   grpcUrl?: string | undefined
 }
@@ -66,12 +75,15 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
       rest: url.replace(/\/+$/, ''),
       ...(facts.grpcUrl !== undefined && { grpc: facts.grpcUrl })
     },
+    ...(facts.preferredBinding && { preferredBinding: facts.preferredBinding }),
+    ...(facts.additionalInterfaces?.length && { additionalInterfaces: facts.additionalInterfaces }),
     versions: facts.versions ?? PROTOCOL_VERSIONS,
     ...(facts.tenant !== undefined && { tenant: facts.tenant }),
     pushNotifications: facts.pushNotifications ?? false,
     extendedCard: facts.extendedCard ?? false,
     ...(facts.extensions?.length && { extensions: facts.extensions }),
     securitySchemes: facts.securitySchemes ?? {},
+    ...(facts.security && { security: facts.security.map(copyRequirement) }),
     defaultInputModes: facts.defaultInputModes ?? own.inputModes ?? DEFAULT_MODES,
     defaultOutputModes: facts.defaultOutputModes ?? own.outputModes ?? DEFAULT_MODES,
     ...(documentationUrl !== undefined && { documentationUrl }),
@@ -100,6 +112,6 @@ function toSkill({ kind, name, description, card = {} }: CardAgent): AgentSkill 
   }
 }
 
-function copyRequirement(given: Readonly<Record<string, readonly string[]>>): SecurityRequirement {
+function copyRequirement(given: GivenRequirement): SecurityRequirement {
   return Object.fromEntries(Object.entries(given).map(([scheme, scopes]) => [scheme, [...scopes]]))
 }

@@ -43,6 +43,21 @@ export interface AgentSkill {
   security?: SecurityRequirement[]
 }
 
+/** Schemes that are needed together, with the scopes of each, as an app gives them. */
+export type GivenRequirement = Readonly<Record<string, readonly string[]>>
+
+/** The bindings that a service can prefer. */
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+
+/** An interface of an agent that something else serves. */
+export interface AgentInterface {
+  url: string
+  /** `JSONRPC`, `HTTP+JSON`, `GRPC`, or the URI of another one. */
+  protocolBinding: string
+  /** The version of the protocol, such as `1.0`. */
+  protocolVersion: string
+}
+
 /** Schemes that are needed together, with the scopes of each. */
 export type SecurityRequirement = Record<string, string[]>
 
@@ -54,6 +69,10 @@ export interface AgentCard {
   provider?: Required<AgentProvider>
   /** The endpoints of JSON-RPC and HTTP+JSON, and the `host:port` of gRPC. */
   urls: { rpc: string; rest: string; grpc?: string }
+  /** The binding that cards show first. */
+  preferredBinding?: Binding
+  /** Interfaces that something else serves; they come last. */
+  additionalInterfaces?: readonly AgentInterface[]
   versions: readonly ProtocolVersion[]
   /** The tenant that requests have to name, on the card of one agent of several. */
   tenant?: string
@@ -61,6 +80,8 @@ export interface AgentCard {
   extendedCard: boolean
   extensions?: readonly AgentExtension[]
   securitySchemes: SecuritySchemes
+  /** Any of these is enough; default: any one of the schemes. */
+  security?: readonly SecurityRequirement[]
   /** Media types of messages, with wildcards. */
   defaultInputModes: readonly string[]
   /** Media types of answers. */

@@ -5,7 +5,9 @@ import type {
   AgentProvider,
   AgentSkill
 } from '../../model/agent-card.ts'
+import { servedInterfaces, type ServedInterface } from '../card-interfaces.ts'
 import type { SecurityScheme } from '../security-scheme.ts'
+import type { ProtocolVersion } from '../versions.ts'
 
 /**
  * The agent card of versions 0.2 and 0.3, as JSON.
@@ -39,21 +41,23 @@ export interface AgentCardV03 {
   signatures?: AgentCardSignature[]
 }
 
+const VERSION: ProtocolVersion = '0.3'
+
 export function encodeCard(card: AgentCard): AgentCardV03 {
-  const { name, description, version, provider, urls, skills, securitySchemes } = card
+  const { name, description, version, provider, skills, securitySchemes } = card
   const { documentationUrl, iconUrl } = card
   const names = Object.keys(securitySchemes)
+  const served = servedInterfaces(card).map(toInterface)
+  const more = (card.additionalInterfaces ?? [])
+    .filter(({ protocolVersion }) => protocolVersion === VERSION)
+    .map(({ url, protocolBinding: binding }) => toInterface({ url, binding }))
   return {
     protocolVersion: '0.3.0',
     name,
     description,
-    url: urls.rpc,
-    preferredTransport: 'JSONRPC',
-    additionalInterfaces: [
-      { url: urls.rpc, transport: 'JSONRPC' },
-      { url: urls.rest, transport: 'HTTP+JSON' },
-      ...(urls.grpc === undefined ? [] : [{ url: urls.grpc, transport: 'GRPC' }])
-    ],
+    url: served[0]!.url,
+    preferredTransport: served[0]!.transport,
+    additionalInterfaces: [...served, ...more],
     ...(provider && { provider }),
     version,
     ...(documentationUrl !== undefined && { documentationUrl }),
@@ -67,7 +71,7 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
     ...(names.length > 0 && {
       // Those of `authenticate.schemes` are of this form, by their contract.
       securitySchemes: securitySchemes as unknown as Record<string, SecurityScheme>,
-      security: names.map((each) => ({ [each]: [] }))
+      security: card.security ? [...card.security] : names.map((each) => ({ [each]: [] }))
     }),
     defaultInputModes: [...card.defaultInputModes],
     defaultOutputModes: [...card.defaultOutputModes],
@@ -75,4 +79,8 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
     supportsAuthenticatedExtendedCard: card.extendedCard,
     ...(card.signatures && { signatures: [...card.signatures] })
   }
+}
+
+function toInterface({ url, binding }: ServedInterface): { url: string; transport: string } {
+  return { url, transport: binding }
 }

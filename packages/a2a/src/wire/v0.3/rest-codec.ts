@@ -2,7 +2,7 @@ import type { AgentCard } from '../../model/agent-card.ts'
 import type { TaskPushConfig } from '../../model/push.ts'
 import type { Codec } from '../codec.ts'
 import { fromProtoJson } from '../proto-json.ts'
-import { encodeRequirements, encodeSchemes } from '../security-scheme.ts'
+import { encodeRequirement, encodeRequirements, encodeSchemes } from '../security-scheme.ts'
 import { encodeCard } from './card.ts'
 import { codecV03 } from './codec.ts'
 import { isObject } from './message.ts'
@@ -47,7 +47,8 @@ function encodeRestCard(card: AgentCard): Record<string, unknown> {
   if (securitySchemes === undefined) return rest
   const schemes = encodeSchemes(card.securitySchemes)
   if (Object.keys(schemes).length === 0) return rest
-  return { ...rest, securitySchemes: schemes, security: encodeRequirements(schemes) }
+  const security = card.security?.map(encodeRequirement) ?? encodeRequirements(schemes)
+  return { ...rest, securitySchemes: schemes, security }
 }
 
 /** Version 0.3 over HTTP+JSON: the JSON of its proto, where the name of a member discriminates parts and events. */

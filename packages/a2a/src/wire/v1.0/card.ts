@@ -5,6 +5,7 @@ import type {
   AgentProvider,
   AgentSkill
 } from '../../model/agent-card.ts'
+import { servedInterfaces } from '../card-interfaces.ts'
 import {
   encodeRequirement,
   encodeRequirements,
@@ -47,22 +48,24 @@ export interface AgentCardV10 {
 }
 
 export function encodeCard(card: AgentCard): AgentCardV10 {
-  const { name, description, version, provider, urls, versions, skills, securitySchemes, tenant } = card
+  const { name, description, version, provider, versions, skills, securitySchemes, tenant } = card
   const { documentationUrl, iconUrl } = card
   const about = tenant === undefined ? {} : { tenant }
+  const served = [...versions]
+    .sort((a, b) => b.localeCompare(a))
+    .flatMap((protocolVersion) =>
+      servedInterfaces(card).map(({ url, binding }) => ({
+        url,
+        protocolBinding: binding,
+        protocolVersion,
+        ...about
+      }))
+    )
   const schemes = encodeSchemes(securitySchemes)
   return {
     name,
     description,
-    supportedInterfaces: [...versions]
-      .sort((a, b) => b.localeCompare(a))
-      .flatMap((protocolVersion) => [
-        { url: urls.rpc, protocolBinding: 'JSONRPC', protocolVersion, ...about },
-        { url: urls.rest, protocolBinding: 'HTTP+JSON', protocolVersion, ...about },
-        ...(urls.grpc === undefined
-          ? []
-          : [{ url: urls.grpc, protocolBinding: 'GRPC', protocolVersion, ...about }])
-      ]),
+    supportedInterfaces: [...served, ...(card.additionalInterfaces ?? [])],
     ...(provider && { provider }),
     version,
     ...(documentationUrl !== undefined && { documentationUrl }),
@@ -75,7 +78,7 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
     },
     ...(Object.keys(schemes).length > 0 && {
       securitySchemes: schemes,
-      securityRequirements: encodeRequirements(schemes)
+      securityRequirements: card.security?.map(encodeRequirement) ?? encodeRequirements(schemes)
     }),
     defaultInputModes: [...card.defaultInputModes],
     defaultOutputModes: [...card.defaultOutputModes],
