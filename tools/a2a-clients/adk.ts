@@ -25,11 +25,9 @@ export const adk: ForeignClient = {
     async function say(sessionId: string, ...parts: Part[]): Promise<StreamedReply> {
       const chunks: string[] = []
       const files: ReceivedFile[] = []
-      const handed: Event[] = []
       let text = ''
       const newMessage = { role: 'user', parts }
       for await (const event of runner.runAsync({ userId, sessionId, newMessage })) {
-        handed.push(event)
         if (event.errorMessage !== undefined) throw new Error(event.errorMessage)
         const said = (event.content?.parts ?? []).map((part) => part.text ?? '').join('')
         if (!isFinalResponse(event)) {
@@ -39,7 +37,7 @@ export const adk: ForeignClient = {
         text += said
         files.push(...filesOf(event.content?.parts ?? []))
       }
-      return { chunks, text, files, handed, contextId: sessionId }
+      return { chunks, text, files, contextId: sessionId }
     }
 
     async function begin(...parts: Part[]): Promise<StreamedReply> {

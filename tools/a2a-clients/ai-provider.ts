@@ -28,8 +28,8 @@ export const aiProvider: ForeignClient = {
       contextId: string = crypto.randomUUID()
     ): Promise<Reply> {
       const messages = [{ role: 'user', content }] as never
-      const { text, files, content: parts } = await generateText({ ...common(contextId), messages })
-      return { text, files: files.map(toFile), handed: parts, contextId }
+      const { text, files } = await generateText({ ...common(contextId), messages })
+      return { text, files: files.map(toFile), contextId }
     }
 
     return {
@@ -40,13 +40,12 @@ export const aiProvider: ForeignClient = {
         return (await client.getAgentCard()).name
       },
       send: (text) => generate(text),
-      async stream(prompt) {
+      async stream(text) {
         const contextId = crypto.randomUUID()
-        const streamed = streamText({ ...common(contextId), prompt })
+        const streamed = streamText({ ...common(contextId), prompt: text })
         const chunks: string[] = []
         for await (const chunk of streamed.textStream) chunks.push(chunk)
-        const [parts, text, files] = [await streamed.content, await streamed.text, await streamed.files]
-        return { chunks, text, files: files.map(toFile), handed: parts, contextId }
+        return { chunks, text: await streamed.text, files: (await streamed.files).map(toFile), contextId }
       },
       answer: ({ contextId }, text) => generate(text, contextId),
       sendFile: ({ name, mediaType, content }) =>

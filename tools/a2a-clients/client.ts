@@ -4,7 +4,6 @@ export const FEATURES = [
   'send',
   'stream',
   'revision',
-  'message',
   'question',
   'cancel',
   'send a file',
@@ -56,8 +55,6 @@ export interface Conversation {
 export interface Reply {
   readonly text: string
   readonly files: readonly ReceivedFile[]
-  /** All that the client hands to its user, in its own form. */
-  readonly handed: readonly unknown[]
   /** Present if the client exposes them. */
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined

@@ -19,8 +19,6 @@ export interface RawMessage {
 
 /** A task, a message or an update, in whatever version. */
 export interface RawEvent {
-  /** As the client hands it over. */
-  readonly handed: unknown
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
   readonly state?: string | undefined
@@ -75,12 +73,10 @@ export class Answer implements Reply {
   contextId?: string | undefined
   state?: string | undefined
   readonly chunks: string[] = []
-  readonly handed: unknown[] = []
   readonly #artifacts = new Map<string, readonly RawPart[]>()
   #said: readonly RawPart[] = []
 
-  add({ handed, taskId, contextId, state, said = [], artifacts = [] }: RawEvent): this {
-    this.handed.push(handed)
+  add({ taskId, contextId, state, said = [], artifacts = [] }: RawEvent): this {
     this.taskId = taskId ?? this.taskId
     this.contextId = contextId ?? this.contextId
     this.state = state ?? this.state

@@ -14,8 +14,6 @@ const STATES = [
   'auth-required'
 ]
 
-type Read = Omit<RawEvent, 'handed'>
-
 /** Writes a message as clients of 1.0 take it. */
 export function toCurrentMessage({ text, file, taskId = '', contextId = '' }: RawMessage): Message {
   const content: Part['content'] =
@@ -34,24 +32,12 @@ export function toCurrentMessage({ text, file, taskId = '', contextId = '' }: Ra
 }
 
 /** Reads an event of a stream of 1.0. */
-export function fromStreamResponse(event: StreamResponse): RawEvent {
-  return { handed: event, ...readPayload(event.payload) }
-}
-
-export function fromTask(task: Task): RawEvent {
-  return { handed: task, ...readTask(task) }
-}
-
-export function fromMessage(message: Message): RawEvent {
-  return { handed: message, ...readMessage(message) }
-}
-
-function readPayload(payload: StreamResponse['payload']): Read {
+export function fromStreamResponse({ payload }: StreamResponse): RawEvent {
   switch (payload?.$case) {
     case 'task':
-      return readTask(payload.value)
+      return fromTask(payload.value)
     case 'message':
-      return readMessage(payload.value)
+      return fromMessage(payload.value)
     case 'statusUpdate': {
       const { taskId, contextId, status } = payload.value
       return { taskId, contextId, state: stateOf(status?.state), said: status?.message?.parts.map(fromPart) }
@@ -65,7 +51,7 @@ function readPayload(payload: StreamResponse['payload']): Read {
   }
 }
 
-function readTask({ id: taskId, contextId, status, artifacts }: Task): Read {
+export function fromTask({ id: taskId, contextId, status, artifacts }: Task): RawEvent {
   return {
     taskId,
     contextId,
@@ -75,7 +61,7 @@ function readTask({ id: taskId, contextId, status, artifacts }: Task): Read {
   }
 }
 
-function readMessage({ contextId, parts }: Message): Read {
+export function fromMessage({ contextId, parts }: Message): RawEvent {
   return { contextId, said: parts.map(fromPart) }
 }
 

@@ -36,10 +36,6 @@ export function toLegacyMessage({ text, file, taskId, contextId }: RawMessage): 
 
 /** Reads an answer, or an event of a stream, of 0.2 and 0.3. */
 export function fromLegacyEvent(event: LegacyEvent): RawEvent {
-  return { handed: event, ...readEvent(event) }
-}
-
-function readEvent(event: LegacyEvent): Omit<RawEvent, 'handed'> {
   const { contextId } = event
   switch (event.kind) {
     case 'message':

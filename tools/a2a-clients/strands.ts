@@ -23,13 +23,7 @@ export const strands: ForeignClient = {
       const events = agent.stream(text)
       for (;;) {
         const { value, done } = await events.next()
-        if (done)
-          return {
-            text: value.toString(),
-            chunks: all.chunks,
-            files: all.files,
-            handed: [...all.handed, value]
-          }
+        if (done) return { text: value.toString(), chunks: all.chunks, files: all.files }
         if (value.type === 'a2aStreamUpdateEvent') all.add(fromLegacyEvent(value.event))
       }
     }
@@ -40,8 +34,7 @@ export const strands: ForeignClient = {
         return agent.name ?? ''
       },
       async send(text) {
-        const result = await agent.invoke(text)
-        return { text: result.toString(), files: [], handed: [result] }
+        return { text: (await agent.invoke(text)).toString(), files: [] }
       },
       stream
     }

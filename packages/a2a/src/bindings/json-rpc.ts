@@ -60,9 +60,11 @@ async function answerRpc(binding: Binding, request: FastifyRequest, reply: Fasti
   try {
     call = readCall(request.body)
     id = call.id ?? 'null'
-    const method = requireMethod(call.method, versions)
-    codec = method.codec
+    const known = METHODS.get(call.method)
+    codec = known?.codec ?? codec
+    // Before the method is looked up: it may be one of that version.
     if (negotiated.refusal !== undefined) throw negotiated.refusal
+    const method = requireServed(call.method, known, versions)
     return await execute(binding, method, call, request, reply)
   } catch (err) {
     if (call !== undefined && call.id === undefined) return acknowledge(err, request, reply)
@@ -109,8 +111,7 @@ async function execute(
   return reply.headers(SSE_HEADERS).send(stream)
 }
 
-function requireMethod(name: string, served: readonly ProtocolVersion[]): Method {
-  const method = METHODS.get(name)
+function requireServed(name: string, method: Method | undefined, served: readonly ProtocolVersion[]): Method {
   if (method === undefined) throw new A2A_ERR_UNKNOWN_METHOD(quoteName(name))
   if (!served.includes(method.codec.version)) throw refusalOf(method.codec.version, served)
   return method

@@ -190,3 +190,19 @@ t.test('a value of another type than its field has is refused', async (t) => {
     for (const [params, field] of cases)
       t.match((await ask(app, binding, 'send', params)).error?.fields, [field], `${binding} ${field}`)
 })
+
+t.test('artifacts of a task have ids of their own, and a part at least', async (t) => {
+  for (const binding of BINDINGS) {
+    const { app, send } = await serve(t)
+    const { id } = await send(binding, 'worker')
+    const { result } = await ask(app, binding, 'get', { id })
+    const artifacts = result.artifacts as { artifactId: string; parts: object[] }[]
+    t.equal(artifacts.length, 3)
+    t.equal(new Set(artifacts.map(({ artifactId }) => artifactId)).size, 3)
+    for (const { parts } of artifacts) t.ok(parts.length > 0)
+    const metadata = { agentName: 'worker' }
+    const { events } = await ask(app, binding, 'stream', sayV1('x', { metadata }))
+    for (const { artifactUpdate } of events!)
+      if (artifactUpdate) t.ok(artifactUpdate.artifact.parts.length > 0)
+  }
+})

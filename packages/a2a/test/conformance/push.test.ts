@@ -120,3 +120,22 @@ t.test('a configuration of a message does not depend on whether its client waits
         })
       }
 })
+
+t.test('a receiver that does not answer in time is asked again', async (t) => {
+  const waiting = createWaiting()
+  const app = await buildApp(t, {
+    runnables: [waiting.runnable],
+    options: { pushNotifications: { ...options.pushNotifications, timeout: 100 } }
+  })
+  const receiver = await createReceiver(t, (_received, count) =>
+    count === 1 ? new Promise<number>(() => {}) : 204
+  )
+  const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: receiver.url } }
+  await ask(app, 'rpc', 'send', { ...sayV1('x'), configuration })
+  const [first, again] = await receiver.until(2)
+  t.same(again!.body, first!.body)
+  waiting.goOn()
+  t.match((await receiver.until(4)).at(-1)!.body, {
+    statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } }
+  })
+})

@@ -141,3 +141,20 @@ t.test('requests are bounded in size, depth and number of parts', async (t) => {
   const wide = await buildApp(t)
   t.match((await ask(wide, 'rest', 'send', sayV1('', { parts }))).error, { fields: ['message.parts'] })
 })
+
+t.test('more tasks than one caller may have at once are refused for now', async (t) => {
+  const waiting = createWaiting()
+  const app = await buildApp(t, {
+    runnables: [waiting.runnable],
+    engine: { limits: { maxRunsPerOwner: 1 } },
+    options: { authenticate: () => ({ sub: 'ann', scopes: [] }) }
+  })
+  const sent = { ...sayV1('x'), configuration: { returnImmediately: true } }
+  t.ok((await ask(app, 'rpc', 'send', sent)).result)
+  for (const binding of BINDINGS) {
+    const { status, headers, error } = await ask(app, binding, 'send', sayV1('y'))
+    t.equal(status, 429)
+    t.match(headers.get('retry-after'), /^\d+$/)
+    t.match(error, { reason: 'RUN_ERR_TOO_MANY_RUNS', code: binding === 'rpc' ? -32000 : 429 })
+  }
+})

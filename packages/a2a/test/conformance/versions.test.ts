@@ -97,6 +97,15 @@ t.test('a service of one version refuses the other by its name', async (t) => {
   t.equal((await fetch(`${current.url}/v1/tasks`)).status, 404)
 })
 
+t.test('a method of a version that is not served is refused for its version', async (t) => {
+  const app = await buildApp(t)
+  const headers = { 'a2a-version': '2.0' }
+  t.match(await app.rpc('SendManyMessages', {}, headers), { error: { code: -32009 } })
+  t.match(await app.rpc('SendManyMessages', {}, { 'a2a-version': '1.0' }), {
+    error: { code: -32601, data: [{ reason: 'A2A_ERR_UNKNOWN_METHOD' }] }
+  })
+})
+
 t.test('cards and answers name versions without a patch number', async (t) => {
   const app = await buildApp(t)
   const headers = { 'a2a-version': '1.0' }

@@ -36,20 +36,20 @@ const SCENARIOS: Record<Feature, Scenario> = {
     agent: 'calculator',
     expected: { text: ANSWER, leaked: [] },
     async act(conversation) {
-      const { text, handed } = await conversation.send('What is 6 times 7?')
-      return { text, leaked: secretsIn(handed) }
+      const reply = await conversation.send('What is 6 times 7?')
+      return { text: reply.text, leaked: secretsIn(reply) }
     }
   },
   stream: {
     agent: 'calculator',
     expected: { text: PREAMBLE + ANSWER, isInChunks: true, answers: 1, leaked: [] },
     async act(conversation) {
-      const { chunks, text, handed } = await conversation.stream('What is 6 times 7?')
+      const { chunks, text } = await conversation.stream('What is 6 times 7?')
       return {
         text: chunks.join(''),
         isInChunks: chunks.length > 3,
         answers: text.split(ANSWER).length - 1,
-        leaked: secretsIn(handed)
+        leaked: secretsIn({ chunks, text })
       }
     }
   },
@@ -57,14 +57,6 @@ const SCENARIOS: Record<Feature, Scenario> = {
     agent: 'calculator',
     expected: ANSWER,
     act: async (conversation) => (await conversation.stream('What is 6 times 7?')).text
-  },
-  message: {
-    agent: 'greeter',
-    expected: { sent: 'Good morning.', streamed: 'Good morning.', taskId: undefined },
-    async act(conversation) {
-      const { text: sent, taskId } = await conversation.send('Hello')
-      return { sent, streamed: (await conversation.stream('Hello')).text, taskId }
-    }
   },
   question: {
     agent: 'tailor',

@@ -16,26 +16,17 @@ const calculator: RunnableDefinition = {
     yield { type: 'step.start', index: 0, attempt: 1 }
     yield { type: 'text', text: 'Let me see. ' }
     yield { type: 'tool.call', ...call, args: { expression: '6 * 7' } }
-    const result = JSON.stringify({ expression: '6 * 7', value: 42, source: 'ledger-9' })
+    const result = { expression: '6 * 7', value: 42, source: 'ledger-9' }
     yield { type: 'tool.result', ...call, result, durationMs: 1 }
     yield { type: 'step.start', index: 1, attempt: 1 }
     for (const text of ['The answer ', 'is ', '42.']) yield { type: 'text', text }
   }
 }
 
-/** Replies with a message, and no task. */
-const greeter: RunnableDefinition = {
-  kind: 'agent',
-  name: 'greeter',
-  reply: 'message',
-  run: () => 'Good morning.'
-}
-
 /** Asks for a size, and repeats the answer. */
 const tailor: RunnableDefinition = {
   kind: 'agent',
   name: 'tailor',
-  takesTurns: true,
   async *stream(_input, context) {
     const { action, content } = await context.ask({ message: 'Which size?' })
     yield { type: 'text', text: `${action}: ${String(content)}.` }
@@ -59,5 +50,5 @@ const archivist: RunnableDefinition = {
 /** The agents that every client talks to; `waiting` is the one whose task is canceled. */
 export function createScenarioAgents() {
   const waiting = createWaiting('waiter')
-  return { waiting, runnables: [calculator, greeter, tailor, archivist, waiting.runnable] }
+  return { waiting, runnables: [calculator, tailor, archivist, waiting.runnable] }
 }
