@@ -1,5 +1,6 @@
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AgentCard } from '../model/agent-card.ts'
 import type { OperationName } from '../model/requests.ts'
 import { isStreaming, OPERATION_NAMES, OPERATIONS, splitRoute } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
@@ -7,6 +8,7 @@ import { codecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
 import { badParams } from '../wire/decode-params.ts'
 import type { AgentPaths } from './agent-paths.ts'
+import { hasTagged, tagOf } from './entity-tags.ts'
 import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
@@ -95,6 +97,8 @@ async function answer(
   const { refusal } = negotiateVersion(request, binding.versions, 'rest')
   if (refusal !== undefined) throw refusal
   const result = await perform(binding, name, codec, readParams(request, path), request, reply)
+  if (name === 'extendedCard')
+    return sendExtendedCard(codec, codec.encode[name](result as AgentCard), request, reply)
   if (!isStreaming(name))
     return sendJson(
       binding.streams,
@@ -106,6 +110,15 @@ async function answer(
     encode: (event) => codec.encodeEvent(event)
   })
   return reply.headers(SSE_HEADERS).send(stream)
+}
+
+// For its caller alone, who asks each time whether it has changed. Section 13.3.
+function sendExtendedCard(codec: Codec, card: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const json = JSON.stringify(card)
+  const etag = tagOf(json)
+  reply.headers({ etag, 'cache-control': 'private, no-cache', vary: 'A2A-Version, Accept, Authorization' })
+  if (hasTagged(request, etag)) return reply.code(304).send()
+  return withType(codec, request, reply).serializer(String).send(json)
 }
 
 // The path overrides the body; a POST has no query parameters.

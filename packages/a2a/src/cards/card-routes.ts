@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { rootOf } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentPaths } from '../bindings/agent-paths.ts'
 import type { Binding } from '../bindings/binding.ts'
+import { hasTagged, tagOf } from '../bindings/entity-tags.ts'
 import { negotiateVersion } from '../bindings/negotiate-version.ts'
 import { refuseRest } from '../bindings/rest.ts'
 import type { Surface } from '../service/surface.ts'
@@ -67,7 +67,7 @@ async function sendCard(
     const card = surface.buildCard(`${request.protocol}://${request.host}`)
     const unsigned = JSON.stringify(encodeCard(card, named))
     const json = surface.signer === undefined ? unsigned : await withSignatures(surface.signer, unsigned)
-    const etag = `"${hash('sha256', json, 'base64url')}"`
+    const etag = tagOf(json)
     const changedAt = changes.timeOf(id, card)
     reply.headers({ etag, 'cache-control': 'public, max-age=60', vary: 'A2A-Version' })
     // RFC 9110, section 8.8.2.1: never later than now.
@@ -84,9 +84,7 @@ async function withSignatures(signer: NonNullable<Surface['signer']>, json: stri
 }
 
 // RFC 9110, section 13.2.2: the date counts only without tags.
-function isUnchanged({ headers }: FastifyRequest, etag: string, changedAt: number): boolean {
-  const { 'if-none-match': tags, 'if-modified-since': since } = headers
-  if (tags !== undefined)
-    return tags.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
-  return since !== undefined && Date.parse(since) >= changedAt
+function isUnchanged(request: FastifyRequest, etag: string, changedAt: number): boolean {
+  const since = request.headers['if-modified-since']
+  return hasTagged(request, etag) ?? (since !== undefined && Date.parse(since) >= changedAt)
 }

@@ -108,6 +108,23 @@ t.test('the extended card is for callers who are known, and for each of them alo
   }
 })
 
+t.test('an extended card may be kept by its caller, who asks whether it has changed', async (t) => {
+  const { app } = await serve(t)
+  for (const path of ['/extendedAgentCard', '/v1/card']) {
+    const get = (headers: Record<string, string>) => fetch(app.url + path, { headers })
+    const ann = bearer('ann', 'more')
+    const first = await get(ann)
+    t.match(first.headers.get('cache-control'), /^private, no-cache$/, path)
+    t.match(first.headers.get('vary'), /Authorization/)
+    const tag = { 'if-none-match': first.headers.get('etag')! }
+    const again = await get({ ...ann, ...tag })
+    t.same([again.status, await again.text()], [304, ''])
+    t.equal((await get({ ...bearer('ann', 'less'), ...tag })).status, 200, 'it has changed')
+    t.equal((await get(tag)).status, 401)
+    t.match(await first.json(), { description: 'more' })
+  }
+})
+
 t.test('the log has what was refused, without credentials', async (t) => {
   const lines: string[] = []
   const stream = { write: (line: string) => void lines.push(line) }

@@ -2,6 +2,7 @@ import type { CardVerifier } from '../../signatures/card-verifier.ts'
 import { findInterfaces } from '../../wire/find-interfaces.ts'
 import { fields, type Fields } from '../../wire/read-answer.ts'
 import type { ProtocolVersion } from '../../wire/versions.ts'
+import type { Freshness } from './freshness.ts'
 import { badCard, noCard, refusal, statusFault } from './remote-fault.ts'
 import type { RemoteTransport } from './transport.ts'
 
@@ -15,39 +16,58 @@ export interface Endpoint {
   tenant?: string
 }
 
+/** Where a card was found, and how long it counts. */
+export interface KeptCard {
+  readonly url: string
+  readonly freshness: Freshness
+}
+
 /** An answer; its text is empty unless it is ok. */
 export interface Fetched {
   ok: boolean
   status: number
   text: string
+  freshness: Freshness
+}
+
+/** How to read a card. */
+export interface CardReading {
+  /** Where its URLs begin. */
+  readonly base: string
+  readonly transports: readonly RemoteTransport[]
+  /** Returns what a signature of the card covers. */
+  readonly verify: CardVerifier | undefined
 }
 
 const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json']
 
 /**
- * Reads the card of a service, below the URL or at the root of its host, and takes the first endpoint that one of the transports
+ * Finds the card of a service, below the URL or at the root of its host, and takes the first endpoint that one of the transports
  * can speak to.
- * @param verify returns what a signature of the card covers
  * @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_CARD
  */
 export async function findEndpoint(
-  url: string,
-  transports: readonly RemoteTransport[],
-  get: (url: string) => Promise<Fetched>,
-  verify: CardVerifier | undefined
-): Promise<Endpoint> {
-  const cards = cardUrls(url)
-  for (const card of cards) {
-    const { ok, status, text } = await get(card)
-    if (ok) {
-      const given = parseCard(text)
-      // Nothing else of the card counts.
-      const signed = verify === undefined ? given : await verify(given)
-      return readCard(signed, new URL(url), transports)
-    }
-    if (status !== 404) throw statusFault('its card', status, card)
+  reading: CardReading,
+  get: (url: string) => Promise<Fetched>
+): Promise<Endpoint & { card: KeptCard }> {
+  const cards = cardUrls(reading.base)
+  for (const url of cards) {
+    const { ok, status, text, freshness } = await get(url)
+    if (ok) return { ...(await readEndpoint(text, reading)), card: { url, freshness } }
+    if (status !== 404) throw statusFault('its card', status, url)
   }
   throw noCard([...cards][0]!)
+}
+
+/** @throws A2A_ERR_REMOTE, A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_CARD */
+export async function readEndpoint(
+  text: string,
+  { base, transports, verify }: CardReading
+): Promise<Endpoint> {
+  const given = parseCard(text)
+  // Nothing else of the card counts.
+  const signed = verify === undefined ? given : await verify(given)
+  return readCard(signed, new URL(base), transports)
 }
 
 function cardUrls(url: string): Set<string> {

@@ -7,7 +7,15 @@ import { REMOTE_DEFAULTS, type RemoteAgentOptions } from '../remote-options.ts'
 import { chooseTransports } from './choose-transports.ts'
 import { Credentials } from './credentials.ts'
 import { fetchAnswer } from './fetch-answer.ts'
-import { findEndpoint, type Endpoint, type Fetched } from './find-endpoint.ts'
+import {
+  findEndpoint,
+  readEndpoint,
+  type CardReading,
+  type Endpoint,
+  type Fetched,
+  type KeptCard
+} from './find-endpoint.ts'
+import { extend, readFreshness, type Freshness } from './freshness.ts'
 import { readBody, readText } from './read-body.ts'
 import { TaskLimits, type Limits } from './task-limits.ts'
 import type { RemoteCall, RemoteRequest, RemoteStream, RemoteTransport } from './transport.ts'
@@ -15,8 +23,13 @@ import type { RemoteCall, RemoteRequest, RemoteStream, RemoteTransport } from '.
 /** Bytes of a card. */
 const MAX_CARD = 1_048_576
 
+/** Milliseconds that an old card counts while its service does not answer. */
+const STALE_FOR = 10_000
+
 interface Peer extends Endpoint {
   readonly codec: ClientCodec
+  /** Undefined if no card is read. */
+  readonly card?: KeptCard
 }
 
 /** A client of one service, in a version and over a binding that both speak. */
@@ -43,7 +56,7 @@ export class RemoteConnection {
 
   /** The events of a message's task, or the single answer of a service that does not stream. */
   async *send(message: Message, limits: Limits): AsyncGenerator<TaskEvent, void> {
-    const { codec, streaming } = await this.#find(limits.signal)
+    const { codec, streaming } = await this.#findFresh(limits.signal)
     const params = codec.encodeSend(message)
     if (streaming) yield* this.#stream('stream', params, limits)
     else yield await this.#call('send', params, limits)
@@ -125,23 +138,63 @@ export class RemoteConnection {
     return raceSignal(this.#peer, signal)
   }
 
-  async #connect(): Promise<Peer> {
-    const { url, version } = this.#options
-    const endpoint =
-      version === undefined
-        ? await findEndpoint(url, this.#transports, (card) => this.#fetchCard(card), this.#verify)
-        : { url, version, transport: this.#transports[0]!, streaming: true }
-    return { ...endpoint, codec: clientCodecFor(endpoint.version, endpoint.transport.form) }
+  // For each message; the other requests of a task go where it was sent.
+  async #findFresh(signal: AbortSignal): Promise<Peer> {
+    const known = this.#peer
+    if (known === undefined) return this.#find(signal)
+    const peer = await raceSignal(known, signal)
+    const { card } = peer
+    // Of several messages at once, the first one asks.
+    if (card !== undefined && card.freshness.until <= Date.now() && this.#peer === known)
+      this.#peer = this.#renew(peer, card)
+    return this.#find(signal)
   }
 
-  async #fetchCard(url: string): Promise<Fetched> {
-    const headers = await this.#credentials.headers()
+  async #connect(): Promise<Peer> {
+    const { version, url } = this.#options
+    if (version !== undefined)
+      return toPeer({ url, version, transport: this.#transports[0]!, streaming: true })
+    return toPeer(await findEndpoint(this.#reading(), (card) => this.#fetchCard(card)))
+  }
+
+  async #renew(peer: Peer, card: KeptCard): Promise<Peer> {
+    const { url, freshness } = card
+    let fetched: Fetched
+    try {
+      fetched = await this.#fetchCard(url, freshness)
+    } catch {
+      return { ...peer, card: { url, freshness: extend(freshness, STALE_FOR) } }
+    }
+    const { ok, status, text } = fetched
+    if (status === 304) return { ...peer, card: { url, freshness: fetched.freshness } }
+    if (ok)
+      return toPeer({
+        ...(await readEndpoint(text, this.#reading())),
+        card: { url, freshness: fetched.freshness }
+      })
+    return status >= 500
+      ? { ...peer, card: { url, freshness: extend(freshness, STALE_FOR) } }
+      : this.#connect()
+  }
+
+  #reading(): CardReading {
+    return { base: this.#options.url, transports: this.#transports, verify: this.#verify }
+  }
+
+  async #fetchCard(url: string, before?: Freshness): Promise<Fetched> {
+    const headers = { ...before?.validators, ...(await this.#credentials.headers()) }
     return fetchAnswer(url, { method: 'GET', headers }, { timeout: this.#timeout }, async (response) => {
       const { ok, status } = response
+      const freshness = readFreshness(response.headers, status === 304 ? before : undefined)
       if (!ok) await response.body?.cancel()
-      return { ok, status, text: ok ? await readText(readBody(response, this.#timeout), MAX_CARD) : '' }
+      const text = ok ? await readText(readBody(response, this.#timeout), MAX_CARD) : ''
+      return { ok, status, text, freshness }
     })
   }
+}
+
+function toPeer(endpoint: Endpoint & { card?: KeptCard }): Peer {
+  return { ...endpoint, codec: clientCodecFor(endpoint.version, endpoint.transport.form) }
 }
 
 function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
