@@ -4,17 +4,18 @@ import type { ProtocolVersion } from '../src/wire/versions.ts'
 import type { OperationName } from '../src/model/requests.ts'
 import { OPERATION_NAMES, OPERATIONS } from '../src/operations.ts'
 import { asker, createWaiting, worker } from './helpers/agents.ts'
-import { askByRest, askByRpc } from './helpers/ask.ts'
+import { grpcBinding } from '@svc/a2a/grpc'
+import { askByGrpc, askByRest, askByRpc } from './helpers/ask.ts'
 import { anyone, buildApp } from './helpers/build-app.ts'
 import { faultsOf } from './helpers/published/faults-of.ts'
 import { lostByProto } from './helpers/published/official-codec.ts'
 import { ANSWERS, LEGACY_ANSWERS } from './helpers/published/operation-types.ts'
 import { toNeutral } from './helpers/to-neutral.ts'
 
-type Way = `${'rpc' | 'rest'} ${ProtocolVersion}`
-const WAYS: Way[] = ['rpc 0.3', 'rpc 1.0', 'rest 0.3', 'rest 1.0']
+type Way = `${'rpc' | 'rest' | 'grpc'} ${ProtocolVersion}`
+const WAYS: Way[] = ['rpc 0.3', 'rpc 1.0', 'rest 0.3', 'rest 1.0', 'grpc 0.3', 'grpc 1.0']
 /** Ways in which a request can name a tenant. */
-const TENANT_WAYS: Way[] = ['rpc 1.0', 'rest 1.0']
+const TENANT_WAYS: Way[] = ['rpc 1.0', 'rest 1.0', 'grpc 1.0']
 
 /** The subject of a request, in all versions. */
 interface Subject {
@@ -33,11 +34,12 @@ function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Subject)
   const message = {
     messageId: randomUUID(),
     role: isProto ? 'ROLE_USER' : 'user',
-    [way === 'rest 0.3' ? 'content' : 'parts']: [part],
+    [isProto && isLegacy ? 'content' : 'parts']: [part],
     metadata: { agentName }
   }
   const legacyPush = { ...push, authentication: { schemes: ['Bearer'], credentials: 'y' } }
   const currentPush = { ...push, authentication: { scheme: 'Bearer', credentials: 'y' } }
+  if (way === 'grpc 0.3' && !isNew(name) && name !== 'extendedCard') return namesOf(name, taskId, legacyPush)
   switch (name) {
     case 'send':
     case 'stream':
@@ -59,9 +61,22 @@ function paramsOf(name: OperationName, way: Way, { taskId, agentName }: Subject)
   }
 }
 
+/** Names of resources, which 0.3 has over gRPC in the place of ids. */
+function namesOf(
+  name: OperationName,
+  taskId: string,
+  pushNotificationConfig: object
+): Record<string, unknown> {
+  const task = `tasks/${taskId}`
+  if (name === 'setPushConfig') return { parent: task, configId: 'p1', config: { pushNotificationConfig } }
+  if (name === 'listPushConfigs') return { parent: task }
+  const isOfConfig = name === 'getPushConfig' || name === 'deletePushConfig'
+  return { name: isOfConfig ? `${task}/pushNotificationConfigs/p1` : task }
+}
+
 t.setTimeout(120_000)
 
-t.test('every operation has the same result on both bindings and in both versions', async (t) => {
+t.test('every operation has the same result on every binding and in every version', async (t) => {
   for (const name of OPERATION_NAMES) {
     await t.test(name, async (t) => {
       const seen = new Map<string, unknown>()
@@ -71,15 +86,18 @@ t.test('every operation has the same result on both bindings and in both version
       ]
       for (const [way, isTenant] of ways) {
         const version = way.slice(-3) as ProtocolVersion
-        const routes = way.startsWith('rest') ? OPERATIONS[name].rest[version] : ['']
+        const { rest, grpc } = OPERATIONS[name]
+        if (way.startsWith('grpc') && grpc[version] === undefined) continue
+        const routes = way.startsWith('rest') ? rest[version] : ['']
         for (const route of routes) {
           const { app, subject, waiting } = await prepare(t, name)
           const opened = () => name === 'subscribe' && waiting.goOn()
           await waiting.reached()
           const tenant = isTenant && { tenant: isNew(name) ? subject.agentName : 'waiting' }
           const params = { ...paramsOf(name, way, subject), ...tenant }
-          const replies =
-            route === ''
+          const replies = way.startsWith('grpc')
+            ? await askByGrpc(t, app, name, version, params, opened)
+            : route === ''
               ? (await askByRpc(app, name, version, params, opened)).map(({ result }) => result as unknown)
               : await askByRest(app, route, params, opened)
           check(t, name, way, replies)
@@ -90,7 +108,9 @@ t.test('every operation has the same result on both bindings and in both version
         }
       }
       const [[, first] = []] = seen
-      for (const [way, neutral] of seen) t.same(neutral, first, way)
+      for (const [way, neutral] of seen)
+        if (way.startsWith('grpc')) t.same(neutral, withoutUnset(first), way)
+        else t.same(neutral, first, way)
     })
   }
 })
@@ -106,6 +126,7 @@ async function prepare(t: Test, name: OperationName) {
   const app = await buildApp(t, {
     runnables: [worker, waiting.runnable, asker],
     options: {
+      grpc: grpcBinding({ port: 0 }),
       pushNotifications: { lookup: async () => [{ address: '93.184.215.14', family: 4 }] },
       authenticate: anyone,
       extendedCard: (card) => ({ ...card, description: 'more' })
@@ -127,7 +148,8 @@ async function prepare(t: Test, name: OperationName) {
 
 function check(t: Test, name: OperationName, way: Way, replies: unknown[]): void {
   t.ok(replies.length > 0 && replies.every((reply) => reply !== undefined), `${way} answers`)
-  if (way === 'rest 0.3') return
+  // Over gRPC a message is of its type, or it could not be read.
+  if (way === 'rest 0.3' || way.startsWith('grpc')) return
   for (const reply of replies) t.same(faultsIn(name, way, reply), [], `${way} is what is published`)
 }
 
@@ -148,4 +170,18 @@ function toComparable(name: OperationName, replies: unknown[], origin: string): 
   if (name !== 'extendedCard') return neutral
   const { description, skills, version } = only!
   return { description, skills, version }
+}
+
+/** As messages of a proto are, where what is empty is the same as what is not there. */
+function withoutUnset(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUnset)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(
+        ([key, each]) =>
+          (key === 'text' || each !== '') && each !== false && !(Array.isArray(each) && each.length === 0)
+      )
+      .map(([key, each]) => [key, withoutUnset(each)])
+  )
 }

@@ -1,11 +1,10 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { requireOptions } from '@svc/registry/kit'
 import { toHost, type GrpcBinding, type GrpcHost, type GrpcListener } from '../bindings/grpc-binding.ts'
-import { A2A_ERR_BAD_OPTION, A2A_ERR_GRPC_LISTEN } from '../errors.ts'
-import { GrpcBindingOptionsSchema, type GrpcBindingOptions } from './grpc-options.ts'
+import { A2A_ERR_GRPC_LISTEN } from '../errors.ts'
+import { GrpcBindingOptionsSchema, requireGrpcOptions, type GrpcBindingOptions } from './grpc-options.ts'
 import { addService } from './server/add-service.ts'
 import { authenticateCalls } from './server/authenticate-calls.ts'
-import { methodsOf } from './server/grpc-methods.ts'
+import { methodsOf } from './grpc-methods.ts'
 
 /** Milliseconds that calls have to end once the runs of a closing app have. */
 const GRACE = 1_000
@@ -14,14 +13,8 @@ const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]'])
 
 /** gRPC, for the option `grpc` of the plugin: a server of its own, with the versions that the plugin serves. @throws A2A_ERR_BAD_OPTION */
 export function grpcBinding(options: GrpcBindingOptions): GrpcBinding {
-  requireOptions(GrpcBindingOptionsSchema, options, A2A_ERR_BAD_OPTION)
-  requireCredentials(options.credentials)
+  requireGrpcOptions(GrpcBindingOptionsSchema, options)
   return { listen: (host) => listen(options, host) }
-}
-
-function requireCredentials(given: GrpcBindingOptions['credentials']): void {
-  if (given === undefined || 'key' in given || '_isSecure' in given) return
-  throw new A2A_ERR_BAD_OPTION('credentials: must be { key, cert, ca? } or ServerCredentials')
 }
 
 async function listen(options: GrpcBindingOptions, host: GrpcHost): Promise<GrpcListener> {

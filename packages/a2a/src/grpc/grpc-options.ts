@@ -1,5 +1,6 @@
-import { Type } from '@sinclair/typebox'
-import { optionsSchema } from '@svc/registry/kit'
+import { Type, type TSchema } from '@sinclair/typebox'
+import { optionsSchema, requireOptions } from '@svc/registry/kit'
+import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 
 /** A certificate of TLS. */
 export interface GrpcKeys {
@@ -33,6 +34,28 @@ export interface GrpcBindingOptions {
   maxConcurrentStreams?: number
 }
 
+/** TLS of a client; without members, a certificate that the system's authorities signed is trusted. */
+export interface GrpcTlsOptions {
+  /** Certificates of the trusted authorities, as PEM. */
+  ca?: string | Uint8Array
+  /** The client's private key, as PEM, for services that ask for a certificate. */
+  key?: string | Uint8Array
+  /** The client's certificate with its chain, as PEM. */
+  cert?: string | Uint8Array
+}
+
+/** Credentials of a channel, as `ChannelCredentials` of `@grpc/grpc-js` makes them. */
+export interface GrpcChannelCredentials {
+  _isSecure(): boolean
+  _equals(other: never): boolean
+}
+
+/** Options of the client's side of gRPC. */
+export interface GrpcTransportOptions {
+  /** `{ ca?, key?, cert? }` for TLS, or `ChannelCredentials`; default: no TLS. */
+  credentials?: GrpcTlsOptions | GrpcChannelCredentials
+}
+
 const pem = Type.Union([Type.String({ minLength: 1 }), Type.Uint8Array()])
 
 const KeysSchema = Type.Object(
@@ -43,7 +66,7 @@ const KeysSchema = Type.Object(
 const { properties: optional } = optionsSchema<Omit<GrpcBindingOptions, 'port'>>({
   host: Type.String({ minLength: 1 }),
   url: Type.String({ pattern: '^[^\\s/:]+:\\d{1,5}$|^\\[[\\da-fA-F:.]+\\]:\\d{1,5}$' }),
-  credentials: Type.Union([KeysSchema, Type.Unsafe<GrpcServerCredentials>(Type.Object({}))]),
+  credentials: Type.Unsafe<GrpcKeys | GrpcServerCredentials>(KeysSchema),
   maxMessageBytes: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }),
   maxConcurrentStreams: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })
 })
@@ -52,3 +75,19 @@ export const GrpcBindingOptionsSchema = Type.Object(
   { port: Type.Integer({ minimum: 0, maximum: 65_535 }), ...optional },
   { additionalProperties: false }
 )
+
+const TlsSchema = Type.Object(
+  { ca: Type.Optional(pem), key: Type.Optional(pem), cert: Type.Optional(pem) },
+  { additionalProperties: false }
+)
+
+export const GrpcTransportOptionsSchema = optionsSchema<GrpcTransportOptions>({
+  credentials: Type.Unsafe<GrpcTlsOptions | GrpcChannelCredentials>(TlsSchema)
+})
+
+/** Checks options. Credentials of `@grpc/grpc-js` are no plain values, and are taken as they are. @throws A2A_ERR_BAD_OPTION */
+export function requireGrpcOptions(schema: TSchema, options: object): void {
+  const { credentials, ...others } = options as { credentials?: unknown }
+  const isMade = typeof credentials === 'object' && credentials !== null && '_isSecure' in credentials
+  requireOptions(schema, isMade ? others : options, A2A_ERR_BAD_OPTION)
+}

@@ -1,5 +1,5 @@
 import type { ProtoMessages, ProtoTable } from './proto-table.ts'
-import { PROTO_V03 } from './v0.3/proto.ts'
+import { PROTO_V03, toNames } from './v0.3/proto.ts'
 import { PROTO_V10 } from './v1.0/proto.ts'
 import type { ProtocolVersion } from './versions.ts'
 
@@ -22,4 +22,14 @@ export const ERROR_MESSAGES: ProtoMessages = {
   FieldViolation: { field: [1, 'string'], description: [2, 'string'] },
   RetryInfo: { retryDelay: [1, 'Duration'] },
   Duration: { seconds: [1, 'int32'] }
+}
+
+const TO_PARAMS: Readonly<Record<ProtocolVersion, typeof toNames>> = {
+  '0.3': toNames,
+  '1.0': (params) => params
+}
+
+/** A client's parameters in the words of the messages, from those of HTTP+JSON. */
+export function toGrpcParams(version: ProtocolVersion, params: Readonly<Record<string, unknown>>): object {
+  return TO_PARAMS[version](params)
 }

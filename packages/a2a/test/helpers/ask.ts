@@ -1,7 +1,8 @@
 import type { ProtocolVersion } from '../../src/wire/versions.ts'
 import type { OperationName } from '../../src/model/requests.ts'
-import { OPERATIONS } from '../../src/operations.ts'
+import { isStreaming, OPERATIONS } from '../../src/operations.ts'
 import { eventsOf, type RpcReply, type TestApp } from './build-app.ts'
+import { connectGrpc, grpcUrlOf } from './grpc-client.ts'
 
 type Served = Pick<TestApp, 'url'>
 
@@ -47,6 +48,21 @@ export async function askByRest(
   })
   opened()
   return read(response)
+}
+
+/** The answers over gRPC: one message, or the events of a stream. */
+export async function askByGrpc(
+  t: { teardown(fn: () => unknown): unknown },
+  { origin }: Pick<TestApp, 'origin'>,
+  name: OperationName,
+  version: ProtocolVersion,
+  params: object,
+  opened: () => unknown = () => {}
+): Promise<unknown[]> {
+  const client = connectGrpc(t, await grpcUrlOf(origin), version)
+  const method = OPERATIONS[name].grpc[version]!
+  if (isStreaming(name)) return client.stream(method, params, { onMetadata: opened })
+  return [await client.call(method, params)]
 }
 
 async function read<T>(response: Response): Promise<T[]> {

@@ -16,7 +16,7 @@ import type { TaskStream } from '../../tasks/task-stream.ts'
 import { BadProtoError } from '../protobuf/proto-bytes.ts'
 import { knownCaller } from './authenticate-calls.ts'
 import { GrpcCaller, MetadataAnswer } from './grpc-caller.ts'
-import type { GrpcMethod } from './grpc-methods.ts'
+import type { GrpcMethod } from '../grpc-methods.ts'
 import { toRefusal } from './grpc-refusal.ts'
 import { sendEvents } from './send-events.ts'
 

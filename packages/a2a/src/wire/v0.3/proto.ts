@@ -153,3 +153,8 @@ export const PROTO_V03: ProtoTable = {
     }
   }
 }
+
+/** Names of resources are in the place of ids. */
+export function toNames({ id, ...params }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return id === undefined ? params : { ...params, name: `tasks/${id as string}` }
+}
