@@ -103,7 +103,8 @@ t.test('service parameters are metadata', async (t) => {
   t.match(await call('listTasks', {}, { 'A2A-Version': '1.0' }), { status: 'OK' })
   for (const version of ['9.0', 'one']) {
     const refused = await call('listTasks', {}, { 'a2a-version': version })
-    t.match(refused, { status: 'FAILED_PRECONDITION', details: /VERSION_NOT_SUPPORTED/ }, version)
+    const details = /VERSION_NOT_SUPPORTED[^]*supportedVersions[^]*0\.3, 1\.0/
+    t.match(refused, { status: 'FAILED_PRECONDITION', details }, version)
   }
   t.match(await call('sendMessage', sent), {
     status: 'FAILED_PRECONDITION',
