@@ -37,16 +37,23 @@ export async function* sendMessage(message: Message, task: RemoteTask): AsyncGen
       yield* addAll(connection.send(next, limits), task)
       break
     } catch (err) {
-      const rest = isFirst && parts.taskId === undefined ? withoutLost(next, err) : undefined
+      const rest = isFirst && parts.taskId === undefined ? await withoutLost(next, err, task) : undefined
       if (rest === undefined) throw err
       next = rest
     }
   for (let attempt = 0; isOpen(parts); attempt++) {
     const { taskId } = parts
     if (taskId === undefined) throw new A2A_ERR_BAD_ANSWER('it ended without a task')
-    if (attempt < RECONNECTS) {
+    if (attempt < RECONNECTS && (await connection.streams(signal))) {
       await pause(RECONNECT_AFTER * attempt, undefined, { signal })
-      yield* addAll(connection.subscribe(taskId, limits), task)
+      try {
+        yield* addAll(connection.subscribe(taskId, limits), task)
+      } catch (err) {
+        // It cannot be subscribed to, or has ended meanwhile.
+        if (codeOfRefusal(err) === undefined) throw err
+        attempt = RECONNECTS
+        yield* addAll([await connection.get(taskId, limits)], task)
+      }
       continue
     }
     await pause(POLL_EVERY, undefined, { signal })
@@ -55,14 +62,30 @@ export async function* sendMessage(message: Message, task: RemoteTask): AsyncGen
 }
 
 /** The message without what the service refuses to continue; undefined if it refuses for another reason. */
-function withoutLost({ taskId, contextId, ...rest }: Message, err: unknown): Message | undefined {
+async function withoutLost(
+  { taskId, contextId, ...rest }: Message,
+  err: unknown,
+  task: RemoteTask
+): Promise<Message | undefined> {
   const code = codeOfRefusal(err)
   const isGone = code === -32_001 || code === -32_004
-  if (taskId !== undefined)
-    return isGone ? { ...rest, ...(contextId !== undefined && { contextId }) } : undefined
+  if (taskId !== undefined) {
+    if (!isGone && !(code === -32_603 && (await isUnknown(taskId, task)))) return undefined
+    return { ...rest, ...(contextId !== undefined && { contextId }) }
+  }
   if (contextId === undefined) return undefined
   // Invalid parameters have other reasons too.
   return isGone || (code === -32_602 && /context/i.test((err as Error).message)) ? rest : undefined
+}
+
+// Some services fail internally when a message names an unknown task.
+async function isUnknown(taskId: string, { connection, limits }: RemoteTask): Promise<boolean> {
+  try {
+    await connection.get(taskId, limits)
+    return false
+  } catch (err) {
+    return codeOfRefusal(err) === -32_001
+  }
 }
 
 // Once the task is known, a broken connection does not end it.

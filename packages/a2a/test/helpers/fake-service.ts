@@ -49,7 +49,10 @@ export interface Encode {
 /** Changes the JSON of answers. */
 export type Change = (json: unknown) => unknown
 
-/** A service in one dialect, on a free port until the test ends, which answers as `reply` says. */
+/**
+ * A service in one dialect, on a free port until the test ends, which answers as `reply` says. It streams, but its card says that it
+ * does not; the options need no card.
+ */
 export async function serveFake(
   t: { teardown(fn: () => unknown): unknown },
   dialect: Dialect,
@@ -58,9 +61,13 @@ export async function serveFake(
 ) {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
-    const { id, ...what } = await readRequest(request, dialect)
+    if (request.url!.includes('.well-known')) {
+      response.end(cardOf(dialect))
+      return
+    }
+    const { rpcId, ...what } = await readRequest(request, dialect)
     asked.push(what)
-    send(response, dialect, what, await reply(what), change, id)
+    send(response, dialect, what, await reply(what), change, rpcId)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -73,6 +80,11 @@ export async function serveFake(
   return { asked, url, options: { url, version, binding } }
 }
 
+function cardOf({ version, binding }: Dialect): string {
+  const supportedInterfaces = [{ url: '/', protocolBinding: binding, protocolVersion: version }]
+  return JSON.stringify({ supportedInterfaces, capabilities: { streaming: false } })
+}
+
 type Fields = Record<string, unknown>
 
 async function readRequest(request: IncomingMessage, { version, binding }: Dialect) {
@@ -82,14 +94,14 @@ async function readRequest(request: IncomingMessage, { version, binding }: Diale
   const { headers, method, url = '' } = request
   if (binding === 'JSONRPC') {
     const operation = OPERATION_NAMES.find((name) => OPERATIONS[name].rpc[version] === body['method'])!
-    return { operation, ...aboutOf(body['params'] as Fields), headers, id: body['id'] }
+    return { operation, ...aboutOf(body['params'] as Fields), headers, rpcId: body['id'] }
   }
   for (const operation of OPERATION_NAMES)
     for (const route of OPERATIONS[operation].rest[version]) {
       const [its, path] = splitRoute(route)
       const match = its === method ? toPattern(path).exec(url.split('?', 1)[0]!) : null
       if (match !== null)
-        return { operation, ...aboutOf({ ...body, ...match.groups }), headers, id: undefined }
+        return { operation, ...aboutOf({ ...body, ...match.groups }), headers, rpcId: undefined }
     }
   throw new Error(`no route has ${method} ${url}`)
 }
@@ -110,11 +122,12 @@ function send(
   { operation }: Pick<Asked, 'operation'>,
   reply: Reply,
   change: Change,
-  id: unknown
+  rpcId: unknown
 ): void {
   const isRpc = binding === 'JSONRPC'
   const codec = codecFor(version, isRpc ? 'rpc' : 'rest')
-  const wrap = (json: unknown) => JSON.stringify(isRpc ? { jsonrpc: '2.0', id, ...(json as object) } : json)
+  const wrap = (json: unknown) =>
+    JSON.stringify(isRpc ? { jsonrpc: '2.0', id: rpcId, ...(json as object) } : json)
   const result = (json: unknown) => wrap(change(isRpc ? { result: json } : json))
   const encode: Encode = {
     event: (event) => `data: ${result(toJson(codec.encodeEvent(event)))}\n\n`,

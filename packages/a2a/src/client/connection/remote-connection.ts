@@ -62,6 +62,11 @@ export class RemoteConnection {
     else yield await this.#call('send', params, limits)
   }
 
+  /** True if the service streams the events of its tasks. */
+  async streams(signal: AbortSignal): Promise<boolean> {
+    return (await this.#find(signal)).streaming
+  }
+
   subscribe(id: string, limits: Limits): AsyncGenerator<TaskEvent, void> {
     return this.#stream('subscribe', { id }, limits)
   }
