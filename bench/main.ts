@@ -2,6 +2,7 @@ import { reportAgentLoop } from './agent-loop.ts'
 import { reportBrowser } from './browser.ts'
 import { reportCluster } from './cluster.ts'
 import { reportGrowth } from './growth.ts'
+import { reportGrpc } from './grpc.ts'
 import { reportMemory } from './memory.ts'
 import { readNames, readOptions } from './read-options.ts'
 import { reportRecall } from './recall.ts'
@@ -15,6 +16,7 @@ import { reportVoice, type VoiceReportOptions } from './voice.ts'
 /** What is measured besides requests; `rounds` is how often, where it is in rounds. */
 const SECTIONS: Record<string, (rounds: number, options: VoiceReportOptions) => Promise<void>> = {
   growth: reportGrowth,
+  grpc: reportGrpc,
   'agent-loop': reportAgentLoop,
   browser: reportBrowser,
   cluster: reportCluster,

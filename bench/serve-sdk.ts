@@ -2,6 +2,13 @@ import type { AddressInfo } from 'node:net'
 import { AgentCard, TaskState, type Part, type TaskStatus } from '@a2a-js/sdk'
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore, type AgentExecutor } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
+import { A2AService, grpcService, UserBuilder as GrpcUserBuilder } from '@a2a-js/sdk/server/grpc'
+import {
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  type UntypedServiceImplementation
+} from '@grpc/grpc-js'
 import express from 'express'
 import { quick } from './quick.ts'
 
@@ -45,19 +52,7 @@ function toPart(value: string): Part {
 
 /** Serves A2A 1.0 and 0.3 by the official SDK; gives the address. */
 export async function serveSdk(): Promise<string> {
-  const card = AgentCard.fromJSON({
-    name: 'quick',
-    description: 'Answers',
-    version: '1.0.0',
-    supportedInterfaces: ['1.0', '0.3'].map((protocolVersion) => ({
-      ...{ url: 'http://127.0.0.1/a2a', protocolBinding: 'JSONRPC', protocolVersion }
-    })),
-    capabilities: { streaming: true },
-    defaultInputModes: ['text/plain'],
-    defaultOutputModes: ['text/plain'],
-    skills: [{ id: 'quick', name: 'quick', description: 'Answers', tags: ['agent'] }]
-  })
-  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor)
+  const requestHandler = createHandler()
   const app = express()
   app.use(
     '/a2a',
@@ -72,4 +67,37 @@ export async function serveSdk(): Promise<string> {
       resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     })
   })
+}
+
+/** Serves A2A 1.0 over gRPC by the official SDK; gives the host and port. */
+export async function serveSdkGrpc(): Promise<string> {
+  const server = new Server()
+  const userBuilder = GrpcUserBuilder.noAuthentication
+  server.addService(
+    A2AService as unknown as ServiceDefinition,
+    grpcService({ requestHandler: createHandler(), userBuilder }) as unknown as UntypedServiceImplementation
+  )
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (err, port) =>
+      err === null ? resolve(`127.0.0.1:${port}`) : reject(err)
+    )
+  })
+}
+
+function createHandler(): DefaultRequestHandler {
+  const card = AgentCard.fromJSON({
+    name: 'quick',
+    description: 'Answers',
+    version: '1.0.0',
+    supportedInterfaces: [
+      { url: 'http://127.0.0.1/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: 'http://127.0.0.1/a2a', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      { url: '127.0.0.1:1', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+    ],
+    capabilities: { streaming: true },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'quick', name: 'quick', description: 'Answers', tags: ['agent'] }]
+  })
+  return new DefaultRequestHandler(card, new InMemoryTaskStore(), executor)
 }

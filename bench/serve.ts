@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import a2a from '@svc/a2a'
+import { grpcBinding } from '@svc/a2a/grpc'
 import http from '@svc/http'
 import registry, { createRegistry, type Registry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
@@ -12,7 +13,7 @@ import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { quick } from './quick.ts'
 import { serveBare } from './serve-bare.ts'
-import { serveSdk } from './serve-sdk.ts'
+import { serveSdk, serveSdkGrpc } from './serve-sdk.ts'
 import { ANSWER, CHUNKS, SECRET } from './variants.ts'
 
 const variant = process.argv[2] ?? ''
@@ -20,6 +21,7 @@ console.log(await serve())
 await once(process, 'disconnect').catch(() => {})
 
 async function serve(): Promise<string> {
+  if (variant === 'sdk-grpc') return serveSdkGrpc()
   if (variant.startsWith('sdk-')) return serveSdk()
   const app = Fastify()
   if (variant.startsWith('bare-')) serveBare(app, variant.endsWith('-paced'))
@@ -29,7 +31,8 @@ async function serve(): Promise<string> {
     if (collect) await globalThis.gc?.({ type: collect as 'major' | 'minor', execution: 'async' })
     return String(process.memoryUsage().heapUsed)
   })
-  return app.listen({ port: 0, host: '127.0.0.1' })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  return variant === 'quick-grpc' ? grpcUrlOf(origin) : origin
 }
 
 async function serveAgent(served: FastifyInstance): Promise<void> {
@@ -41,7 +44,12 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   }
   await served.register(registry, { registry: agents })
   const auth = variant.endsWith('-auth') ? { jwt: { secret: SECRET }, rbac: {} } : {}
-  if (variant.startsWith('quick-')) await served.register(a2a, { basePath: '/a2a', agents: [quick] })
+  if (variant.startsWith('quick-'))
+    await served.register(a2a, {
+      basePath: '/a2a',
+      agents: [quick],
+      ...(variant === 'quick-grpc' && { grpc: grpcBinding({ port: 0, maxConcurrentStreams: 1_000 }) })
+    })
   else if (variant.startsWith('a2a-')) {
     const reply = variant.endsWith('-message') ? 'message' : 'task'
     await served.register(a2a, { basePath: '/a2a', registry: agents, reply })
@@ -73,4 +81,12 @@ function makeAgent(agents: Registry): void {
     tools: variant === 'run-tool' ? [add] : [],
     registry: agents
   })
+}
+
+/** The host and port of gRPC, on the card. */
+async function grpcUrlOf(origin: string): Promise<string> {
+  const card = (await (await fetch(`${origin}/.well-known/agent-card.json`)).json()) as {
+    additionalInterfaces: { url: string; transport: string }[]
+  }
+  return card.additionalInterfaces.find(({ transport }) => transport === 'GRPC')!.url
 }
