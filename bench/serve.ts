@@ -10,6 +10,7 @@ import registry, { createRegistry, type Registry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
+import uiStream from '@svc/ui-stream'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { quick } from './quick.ts'
 import { serveBare } from './serve-bare.ts'
@@ -53,7 +54,8 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   else if (variant.startsWith('a2a-')) {
     const reply = variant.endsWith('-message') ? 'message' : 'task'
     await served.register(a2a, { basePath: '/a2a', registry: agents, reply })
-  } else await served.register(http, { prefix: '/api', ...auth })
+  } else if (variant === 'ui-stream') await served.register(uiStream, { prefix: '/api', registry: agents })
+  else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }
 

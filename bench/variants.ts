@@ -37,6 +37,15 @@ const paced = { check: isStream, amount: 2_000, rate: 200, baseline: 'bare-sse-p
 const run = { path: '/api/agents/quick/run', body }
 const asOwner = { ...run, headers: { authorization: `Bearer ${signToken()}` } }
 const stream = { path: '/api/agents/quick/stream', body }
+// A chat of its own for each message, as a session of its own for each stream beside it.
+const chat = {
+  path: '/api/chat/quick',
+  body: {
+    id: UNIQUE,
+    messages: [{ id: 'm-1', role: 'user', parts: [{ type: 'text', text: input }] }],
+    trigger: 'submit-message'
+  }
+}
 // Each message needs an id of its own, or it is taken as sent again.
 const message = { kind: 'message', messageId: UNIQUE, role: 'user', parts: [{ kind: 'text', text: input }] }
 const send = toCall('message/send', message)
@@ -61,6 +70,8 @@ export const VARIANTS: readonly Variant[] = [
   { ...sse, name: 'bare-sse', request: { path: '/stream', body } },
   { ...sse, name: 'stream', request: stream, target: 1.5 },
   { ...sse, name: 'stream-sqlite', request: stream },
+  { ...sse, name: 'stream-session', request: { ...stream, body: { ...body, sessionId: UNIQUE } } },
+  { ...sse, check: isChat, name: 'ui-stream', request: chat, baseline: 'stream-session', target: 1.3 },
   { ...events, name: 'bare-a2a-sse', request: { ...sendStream, path: '/a2a/stream' } },
   { ...events, name: 'a2a-stream', request: sendStream, target: 1.8 },
   { ...paced, name: 'bare-sse-paced', request: { path: '/stream', body } },
@@ -111,6 +122,13 @@ function isStream(status: number, text: string): boolean {
   const parts = messagesOf<{ type: string; text?: string }>(text)
   const said = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   return status === 200 && said === ANSWER && parts.at(-1)?.type === 'finish'
+}
+
+function isChat(status: number, text: string): boolean {
+  const [rest, done] = text.split('data: [DONE]')
+  const chunks = messagesOf<{ type: string; delta?: string }>(rest!)
+  const said = chunks.map(({ type, delta }) => (type === 'text-delta' ? delta : '')).join('')
+  return status === 200 && said === ANSWER && chunks.at(-1)?.type === 'finish' && done !== undefined
 }
 
 /** A token that `SECRET` is good for. */

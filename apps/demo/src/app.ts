@@ -6,6 +6,7 @@ import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
+import uiStream from '@svc/ui-stream'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { addressOf } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
@@ -82,6 +83,7 @@ export async function buildApp(
     swagger: { title: 'Agent transport service' },
     ...auth?.http
   })
+  await app.register(uiStream, { prefix: '/api', clientTools: true })
   await app.register(gateway, {
     asyncApi: { path: '/api/docs/asyncapi.json' },
     // Clients that poll would need a balancer that knows them again.

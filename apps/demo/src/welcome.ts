@@ -51,6 +51,7 @@ The agent transport service is up.
   data    ${DATABASE_URL === undefined ? join(resolve(DATA_DIR), 'app.db') : withoutPassword(DATABASE_URL)}
   base    ${base}
   docs    ${base}/docs/
+  chat    ${base}/chat/assistant is the api of useChat of the AI SDK
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
   phone   ${'label' in voice ? `${origin}${VOICE}/ with ${voice.label}` : voice.missing}

@@ -46,13 +46,26 @@ async function activeRunOf(
 
 // A run enters its session when it has its turn; until then only its record names the session.
 async function findAccepted(
+  access: ConversationAccess,
+  reference: SessionReference,
+  principal: Principal
+): Promise<RunSummary | undefined> {
+  const runs = await runsOfConversation(access, reference, principal, LOOKED_AT)
+  return runs.find((run) => !isTerminalStatus(run.status))
+}
+
+/**
+ * The last runs of a conversation of the caller, oldest first; also those of runnables that keep no turns.
+ * @param limit how many at most, 1–1,000, of all runnables with a session of this id
+ */
+export async function runsOfConversation(
   { runs, exposed }: ConversationAccess,
   { kind, name, sessionId, userId }: SessionReference,
-  { sub: owner }: Principal
-): Promise<RunSummary | undefined> {
-  const query = { owner, scope: exposed.scope(), sessionId, limit: LOOKED_AT }
-  const page = await runs.stores.runs.listChanged(query)
-  return page.runs.findLast(
-    (run) => run.kind === kind && run.name === name && run.userId === userId && !isTerminalStatus(run.status)
-  )
+  { sub: owner }: Principal,
+  limit: number
+): Promise<RunSummary[]> {
+  const page = await runs.stores.runs.listChanged({ owner, scope: exposed.scope(), sessionId, limit })
+  return page.runs
+    .filter((run) => run.kind === kind && run.name === name && run.userId === userId)
+    .toSorted((one, other) => one.createdAt - other.createdAt)
 }

@@ -1,5 +1,5 @@
 export { answerInputs, type AnsweringAccess, type GivenAnswer } from '../access/answer-inputs.ts'
-export { findActiveRun, type ConversationAccess } from '../access/find-active-run.ts'
+export { findActiveRun, runsOfConversation, type ConversationAccess } from '../access/find-active-run.ts'
 export { RunActivity, type AskingPart } from '../contract/run-activity.ts'
 export { describeRoutes, jsonReply, type ApiInfo } from '../openapi/describe-routes.ts'
 export { componentOf, hoistSchemas, refTo, type Components } from '../openapi/hoist-schemas.ts'

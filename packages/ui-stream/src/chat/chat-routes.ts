@@ -1,11 +1,9 @@
 import type { RunnableKind } from '@svc/registry'
-import { codeOf, requireSession, sendFile } from '@svc/registry/kit'
-import { findActiveRun, readTurns, tieToClient } from '@svc/registry/wire-kit'
+import { codeOf, sendFile } from '@svc/registry/kit'
+import { findActiveRun, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { messagesOfRun, messagesOfTurn } from '../messages/read-history.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import type { Surface } from '../surface.ts'
-import type { UiMessage } from '../wire/messages.ts'
 import { fileUrlIn, sendStream, type Chat } from './chat.ts'
 import {
   ChatBodySchema,
@@ -19,6 +17,7 @@ import {
   type ChatParams,
   type HistoryQuery
 } from './chat-schemas.ts'
+import { readHistory } from './read-history.ts'
 import { continueRun, requireChatRun } from './continue-run.ts'
 import { startTurn } from './start-turn.ts'
 
@@ -78,32 +77,9 @@ export function chatRoutes(
   scope.get<ChatRequest & { Querystring: HistoryQuery }>(
     `${path}/:id`,
     { schema: history, exposeHeadRoute: false },
-    async (request) => {
-      const { limit = 100, before, branch } = request.query
+    (request) => {
       const chat = chatOf(request)
-      const fileUrl = fileUrlIn(surface, chat, request)
-      const active = await findActiveRun(surface, chat, request.caller)
-      const session = await requireSession(surface, chat, request.caller).catch((err: unknown) => {
-        // Its first run waits in the queue.
-        if (active !== undefined && codeOf(err) === 'RUN_ERR_SESSION_NOT_FOUND') return undefined
-        throw err
-      })
-      const query = {
-        limit,
-        ...(before !== undefined && { before }),
-        ...(branch !== undefined && { branch })
-      }
-      const { turns, nextCursor } =
-        session === undefined
-          ? { turns: [], nextCursor: null }
-          : await readTurns(runs.sessions, session, query)
-      const messages: UiMessage[] = []
-      for (const turn of turns)
-        messages.push(...((await messagesOfRun(runs, turn.runId, fileUrl)) ?? messagesOfTurn(turn, fileUrl)))
-      const isShown = active === undefined || turns.some(({ runId }) => runId === active.runId)
-      if (!isShown && before === undefined)
-        messages.push(...((await messagesOfRun(runs, active.runId, fileUrl)) ?? []))
-      return { messages, nextCursor }
+      return readHistory(surface, chat, request.query, request.caller, fileUrlIn(surface, chat, request))
     }
   )
 

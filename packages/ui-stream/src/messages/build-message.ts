@@ -57,7 +57,6 @@ export class MessageBuilder {
       case 'source-url':
       case 'source-document':
       case 'file':
-      case 'steering-message':
         this.#parts.push({ ...chunk })
         break
       case 'abort':
@@ -114,6 +113,7 @@ export class MessageBuilder {
       return
     }
     const part = this.#parts.findLast(({ toolCallId }) => toolCallId === chunk.toolCallId)
+    if (part !== undefined && 'providerExecuted' in chunk) part['providerExecuted'] = true
     switch (chunk.type) {
       case 'tool-input-start':
         this.#parts.push(toToolPart(chunk, { state: 'input-streaming', rawInput: '' }))

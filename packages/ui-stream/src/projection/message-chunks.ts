@@ -1,5 +1,5 @@
-import { textOfInput, type NumberedPart, type PartOf, type RunFile } from '@svc/registry'
-import { RunActivity, steerOf } from '@svc/registry/wire-kit'
+import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
+import { RunActivity } from '@svc/registry/wire-kit'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
 import { MemberChunks } from './member-chunks.ts'
@@ -14,11 +14,13 @@ const FINISH_REASONS: Readonly<
   stop: 'stop',
   length: 'length',
   'content-filter': 'content-filter',
-  // Nothing continues them: `interrupted` keeps a client from sending the message again by itself.
-  'max-steps': 'interrupted',
-  canceled: 'interrupted',
+  // Not `tool-calls`: nothing continues them.
+  'max-steps': 'other',
+  canceled: 'other',
   other: 'other'
 }
+
+const EMPTY_STEP: readonly UiChunk[] = [{ type: 'start-step' }, { type: 'finish-step' }]
 
 /**
  * Makes the chunks of a message from the parts of its run, in order. They depend on the log only, so that each reader gets the same; the
@@ -124,7 +126,7 @@ export class MessageChunks {
       case 'step':
         return this.#close()
       case 'data':
-        return [this.#data(part)]
+        return [toData(part)]
       default:
         return this.#addAnywhere(part)
     }
@@ -243,13 +245,6 @@ export class MessageChunks {
     return [...this.#close(), ...this.#reset(), ...whole]
   }
 
-  #data(part: Logged<'data'>): UiChunk {
-    const steer = steerOf(part)
-    if (steer === undefined) return toData(part)
-    const { steerId: id, message } = steer
-    return { type: 'steering-message', id, parts: [{ type: 'text', text: textOfInput(message) }] }
-  }
-
   #fail({ error: { code, message, retryable } }: Logged<'error'>): UiChunk[] {
     this.#ended = true
     const messageMetadata = {
@@ -277,12 +272,15 @@ export class MessageChunks {
       usage,
       durationMs
     }
+    const isCut = isCanceled || finishReason === 'max-steps'
     const isNew = structured !== null && structured !== undefined && !this.#hasStructured
     return [
       ...this.#close(),
       ...this.#members.endAll(),
       ...(isNew ? [this.#structured(structured)] : []),
       ...this.#endStep(),
+      // After a step with no tools the client does not send the message again by itself.
+      ...(isCut && this.#length === 0 ? EMPTY_STEP : []),
       ...(isCanceled ? [{ type: 'abort' } as const] : []),
       { type: 'finish', finishReason: FINISH_REASONS[finishReason], messageMetadata }
     ]

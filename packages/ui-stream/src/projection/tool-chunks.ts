@@ -63,15 +63,10 @@ export class ToolChunks {
           ...(!isClient && { providerExecuted: true as const })
         }))
       case 'tool.error':
-        return this.#end(part, ({ id: toolCallId, isClient, isDenied }) =>
-          isDenied
-            ? { type: 'tool-output-denied', toolCallId }
-            : {
-                type: 'tool-output-error',
-                toolCallId,
-                errorText: part.error.message,
-                ...(!isClient && { providerExecuted: true as const })
-              }
+        return this.#end(part, (call) =>
+          call.isDenied
+            ? { type: 'tool-output-denied', toolCallId: call.id }
+            : failed(call, part.error.message)
         )
       case 'tool.approval.request':
         return this.#approval(part)
@@ -102,16 +97,11 @@ export class ToolChunks {
     if (!source?.length) return []
     const valid = new Set(this.#calls.values)
     const isVoid = before.filter((call) => !valid.has(call))
-    const open = [...isVoid.filter(({ isOpen }) => isOpen).map(({ id }) => id), ...begun]
     const toolCallIds = [...isVoid.map(({ id }) => id), ...begun]
     if (toolCallIds.length === 0) return []
+    const open = [...isVoid.filter(({ isOpen }) => isOpen), ...begun.map((id) => ({ id, isClient: true }))]
     return [
-      ...open.map((toolCallId) => ({
-        type: 'tool-output-error' as const,
-        toolCallId,
-        errorText: 'The step is repeated',
-        providerExecuted: true as const
-      })),
+      ...open.map((call) => failed(call, 'The step is repeated')),
       { type: 'data-void', data: { source, toolCallIds } }
     ]
   }
@@ -250,6 +240,18 @@ function available({ id, toolName, isClient }: ShownCall, args: unknown, details
     input: args ?? null,
     ...(!isClient && { providerExecuted: true as const }),
     ...details
+  }
+}
+
+function failed(
+  { id: toolCallId, isClient }: Pick<ShownCall, 'id' | 'isClient'>,
+  errorText: string
+): UiChunk {
+  return {
+    type: 'tool-output-error',
+    toolCallId,
+    errorText,
+    ...(!isClient && { providerExecuted: true as const })
   }
 }
 

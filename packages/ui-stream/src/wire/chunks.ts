@@ -1,7 +1,8 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { FinishReasonSchema, UsageSchema } from '@svc/registry/kit'
 
-// Version 1 of the UI message stream, as `uiMessageChunkSchema` of the npm package `ai` has it: the chunks that this package sends.
+// Version 1 of the UI message stream, as `uiMessageChunkSchema` of the npm package `ai` has it: the chunks that this package sends,
+// none that the oldest clients of version 7 refuse.
 
 /** Facts about a message of the assistant: its run, how far the client has read it, and how it ended. */
 export const ChatMetadataSchema = Type.Object(
@@ -87,10 +88,6 @@ export const UiChunkSchema = Type.Union(
       providerMetadata
     }),
     define('file', { url: Type.String(), mediaType: Type.String(), providerMetadata }),
-    define('steering-message', {
-      ...id,
-      parts: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() }))
-    }),
     Type.Object({
       type: Type.TemplateLiteral([Type.Literal('data-'), Type.String()]),
       id: Type.Optional(Type.String()),
@@ -107,7 +104,6 @@ export const UiChunkSchema = Type.Union(
         Type.Literal('content-filter'),
         Type.Literal('tool-calls'),
         Type.Literal('error'),
-        Type.Literal('interrupted'),
         Type.Literal('other')
       ]),
       ...metadata

@@ -133,6 +133,21 @@ t.test('broken requests have a clear error and a status under 500', async (t) =>
   )
 })
 
+t.test('a history of 5 MB is taken, up to the limit', async (t) => {
+  const { api } = await chatApp(t, { runnables: [parrot] })
+  const old = Array.from({ length: 50 }, (_, index) => ({
+    id: `m-${index}`,
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    parts: [{ type: 'text', text: 'x'.repeat(100_000) }]
+  }))
+  const send = async (messages: object[]) => {
+    const body = JSON.stringify({ id: 'c', messages: [...messages, user('Hi', 'last')] })
+    return (await fetch(api('parrot'), { method: 'POST', headers: json, body })).status
+  }
+  t.equal(await send(old), 200)
+  t.equal(await send([...old, ...old, ...old]), 413)
+})
+
 t.test('a body that breaks off, and a client that leaves at once, do no harm', async (t) => {
   const { api, origin } = await chatApp(t, { runnables: [parrot] })
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')

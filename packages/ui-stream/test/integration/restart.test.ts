@@ -1,0 +1,88 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import t, { type Test } from 'tap'
+import { TestChat } from '../helpers/test-chat.ts'
+
+const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url).pathname
+
+t.setTimeout(120_000)
+
+/** A service whose processes follow each other at one address. */
+class Service {
+  readonly #db: string
+  #child: ChildProcess | undefined
+  #port = '0'
+
+  constructor(t: Test) {
+    this.#db = join(t.testdir(), 'chats.db')
+    t.teardown(() => this.kill())
+  }
+
+  async start(): Promise<void> {
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const child = spawn(
+      process.execPath,
+      ['--conditions=@svc/source', SERVICE, `sqlite:${this.#db}`, this.#port],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env
+      }
+    )
+    this.#child = child
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    this.#port = String(line).trim()
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  get api(): string {
+    return `http://127.0.0.1:${this.#port}/api/chat/support`
+  }
+}
+
+t.test('kill -9 in the middle of an answer: the page resumes, and what was void is gone', async (t) => {
+  const service = new Service(t)
+  await service.start()
+  const chat = new TestChat(service.api)
+  const sent = chat.sendMessage({ text: 'Count' })
+  await chat.until(({ text }) => text.startsWith('one two'))
+  await service.kill()
+  await sent
+  t.equal(chat.status, 'error')
+  await service.start()
+  await chat.resumeStream()
+  t.equal(chat.status, 'ready')
+  t.equal(chat.text, 'one two three four', 'the repeated step replaces the void one')
+  t.match(chat.lastMessage!.metadata, { status: 'completed' })
+  t.equal(chat.messages.length, 2)
+})
+
+t.test('kill -9 while an approval is pending: the answer reaches the next process', async (t) => {
+  const service = new Service(t)
+  await service.start()
+  const chat = new TestChat(service.api, {
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses
+  })
+  await chat.sendMessage({ text: 'Mail' })
+  const part = chat.lastMessage!.parts.find(({ type }) => type === 'tool-send') as unknown as {
+    approval: { id: string }
+  }
+  await service.kill()
+  await service.start()
+  await chat.addToolApprovalResponse({ id: part.approval.id, approved: true })
+  await chat.untilEnded()
+  t.equal(chat.error, undefined)
+  t.equal(chat.text, 'Done')
+  t.match(
+    chat.lastMessage!.parts.find(({ type }) => type === 'tool-send'),
+    { state: 'output-available', output: 'sent to ann' }
+  )
+})
