@@ -59,7 +59,9 @@ export function requireStrictJson(scope: FastifyInstance, { bodyLimit, jsonDepth
     }
   })
   scope.addHook('onRoute', (route) => {
-    if (route.schema?.hide !== true) route.schema = { querystring: NO_QUERY, ...route.schema }
+    // The field is of @fastify/swagger, which only some of the packages have.
+    const { hide } = (route.schema ?? {}) as { hide?: boolean }
+    if (hide !== true) route.schema = { querystring: NO_QUERY, ...route.schema }
   })
   scope.addHook('onRequest', (request, reply, done) => {
     const fault = WITHOUT_BODY.has(request.method) ? undefined : findEncodingFault(request.headers)
