@@ -121,8 +121,8 @@ t.test('the totals are those of the tables', async (t) => {
 })
 
 t.test('the check finds faults', async (t) => {
-  const at = '../packages/a2a/test/operations.test.ts'
-  const name = 'every operation has the same result on both bindings and in both versions'
+  const at = '../packages/a2a/test/conformance-doc.test.ts'
+  const name = 'the check finds faults'
   const good = `## V\n\n### 1.2. Title (2)\n\n| | | rule | proof |\n|---|---|---|---|\n| 1.2-1 | must | It is | [${name}](${at}) |\n| 1.2-2 | | It is | Not applicable: no |\n`
   t.same(faultsOf(good), [])
   const planted: [from: string, to: string, fault: RegExp][] = [
@@ -132,7 +132,7 @@ t.test('the check finds faults', async (t) => {
     ['Not applicable: no', 'perhaps', /no proof/],
     ['Not applicable: no', 'Not applicable: pending', /pending/],
     [name, `${name}!`, /no test/],
-    [at, at.replace('operations', 'nothing'), /no file/],
+    [at, at.replace('conformance-doc', 'nothing'), /no file/],
     ['Not applicable: no', 'Documented: [x](a2a.md#nothing)', /no heading/]
   ]
   for (const [from, to, fault] of planted) t.match(faultsOf(good.replace(from, to)).join('\n'), fault)
