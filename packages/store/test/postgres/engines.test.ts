@@ -160,6 +160,44 @@ await onPostgres(t, async (t, _open, url) => {
     })
   })
 
+  await t.test(
+    'no table has the credentials that another node was given, and the run gets them',
+    async (t) => {
+      const content = { token: 'tok-3f9a-secret' }
+      const got: unknown[] = []
+      const signing = defineRunnable({
+        kind: 'workflow',
+        name: 'signing',
+        resumable: true,
+        async run(_input, context) {
+          const { credentials } = await context.requestCredentials({ message: 'Sign in' })
+          got.push(credentials?.reveal())
+          return 'done'
+        }
+      })
+      const { members, readAnswers, declareDead } = await cluster(t, [signing], 3)
+      const [first, second, third] = members
+      const run = await first.engine.start(signing, 'x')
+      const inputId = `${run.runId}.1`
+      const find = async () => (await second.engine.findInput(inputId))?.input
+      while ((await find()) === undefined) await turn()
+      const sealKey = (await find())!.sealKey
+      await declareDead(run.runId)
+      // The node that takes the run over has a key of its own.
+      while ((await find())!.sealKey === sealKey) await turn()
+      const other = second.engine.active === 0 ? second : third
+      const seen: string[] = []
+      const answering = other.engine.answer(inputId, { action: 'accept', content })
+      const ended = readWhole(t, other, run.runId).then(() => true)
+      while (!(await Promise.race([ended, turn(false)]))) seen.push(...(await readAnswers()))
+      await answering
+      seen.push(...(await readAnswers()))
+      t.same(got, [content])
+      t.notMatch(seen.join(), content.token)
+      t.same(JSON.parse(seen.at(-1)!), { action: 'accept', secret: true })
+    }
+  )
+
   await t.test('the first of two answers on two nodes counts', async (t) => {
     const asking = defineRunnable({
       kind: 'agent',
