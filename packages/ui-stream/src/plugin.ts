@@ -59,7 +59,7 @@ async function uiStream(app: FastifyInstance, options: UiStreamOptions & Registe
       tags: [{ name: 'Chats', description: 'The UI message stream of the AI SDK, version 1' }],
       schemes: surface.policy.authenticate?.schemes
     })
-    scope.get('/chat/openapi.json', { schema: { hide: true } }, () => openApi())
+    scope.get('/chat/openapi.json', () => openApi())
     await scope.register(async (guarded) => {
       identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
       for (const kind of RUNNABLE_KINDS)
