@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { decodeJson } from '@svc/registry/kit'
-import type { FastifyBodyParser, FastifyInstance, FastifyRequest } from 'fastify'
+import { findEncodingFault } from '@svc/registry/wire-kit'
+import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { HTTP_ERR_BAD_JSON, HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
@@ -14,18 +15,11 @@ export function requireStrict(scope: Pick<FastifyInstance, 'addHook'>): void {
   })
 
   scope.addHook('onRequest', (request, reply, done) => {
-    const fault = WITHOUT_BODY.has(request.method) ? undefined : findFault(request.headers)
+    const fault = WITHOUT_BODY.has(request.method) ? undefined : findEncodingFault(request.headers)
     if (fault === undefined) return done()
     reply.header('accept-encoding', 'identity')
     done(new HTTP_ERR_UNSUPPORTED_ENCODING(fault))
   })
-}
-
-function findFault(headers: FastifyRequest['headers']): string | undefined {
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity') return 'it must not have a Content-Encoding'
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1]
-  return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
 }
 
 /** Creates a Fastify parser of JSON bodies by `decodeJson`; a route without a body schema accepts an empty one. */

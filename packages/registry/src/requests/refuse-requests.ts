@@ -86,7 +86,7 @@ function toOwn(err: unknown, { BadRequest, UnsupportedMedia, BodyTooLarge }: Ref
       return new BodyTooLarge()
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':
-      return new UnsupportedMedia('send application/json')
+      return new UnsupportedMedia('it must be application/json')
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new BadRequest('the body is empty, or not as long as its Content-Length')

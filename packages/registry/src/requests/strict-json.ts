@@ -72,11 +72,11 @@ export function requireStrictJson(scope: FastifyInstance, { bodyLimit, jsonDepth
 }
 
 /** Why a body is not plain UTF-8, by its headers; undefined if it is. */
-function findEncodingFault(headers: FastifyRequest['headers']): string | undefined {
+export function findEncodingFault(headers: FastifyRequest['headers']): string | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity') return 'the body must not have a Content-Encoding'
+  if (encoding !== '' && encoding !== 'identity') return 'it must not have a Content-Encoding'
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1]
-  return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'the body must be UTF-8'
+  return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
 }
 
 function integersOf({ properties = {} }: TSchema): string[] {

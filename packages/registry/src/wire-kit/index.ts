@@ -21,7 +21,7 @@ export {
   type RefusalBody,
   type RefusalErrors
 } from '../requests/refuse-requests.ts'
-export { requireStrictJson, type StrictRequests } from '../requests/strict-json.ts'
+export { findEncodingFault, requireStrictJson, type StrictRequests } from '../requests/strict-json.ts'
 export { tieToClient } from '../requests/tie-to-client.ts'
 export { readPresent } from '../runs/log/log-reader.ts'
 export { steerOf } from '../runs/turns/steering.ts'

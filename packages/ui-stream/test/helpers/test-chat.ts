@@ -11,7 +11,8 @@ import type { ChatMetadata } from '@svc/ui-stream'
 /** A message of a chat in a test. */
 export type TestMessage = UIMessage<Partial<ChatMetadata>>
 
-class PlainState implements ChatState<TestMessage> {
+/** The state of a chat, without a framework. */
+export class PlainState implements ChatState<TestMessage> {
   readonly listeners = new Set<() => void>()
   error: Error | undefined
   #status: ChatStatus = 'ready'
