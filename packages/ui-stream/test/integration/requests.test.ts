@@ -195,6 +195,10 @@ t.test('a chat belongs to its owner; others do not find it', async (t) => {
   const bob = new TestChat(api('slow'), { ...as('bob'), id: ann.id, messages: ann.messages })
   await bob.sendMessage()
   t.match(JSON.parse(bob.error!.message), { code: 'RUN_ERR_NOT_FOUND' })
+  const elsewhere = new TestChat(api('slow'), { ...as('ann'), id: 'another', messages: ann.messages })
+  await elsewhere.sendMessage()
+  t.match(JSON.parse(elsewhere.error!.message), { code: 'RUN_ERR_NOT_FOUND' }, 'nor in another chat')
+  t.equal((await fetch(`${api('slow')}/another/files/${runId!}/x`, as('ann'))).status, 404)
   t.equal((await fetch(url, as('ann'))).status, 200)
   go()
   await sent

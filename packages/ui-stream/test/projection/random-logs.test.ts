@@ -101,7 +101,11 @@ function randomLog(choose: Choose): NumberedPart[] {
         return call
       })
       // The attempt is void: a crash.
-      if (attempt < 3 && chance(15)) continue
+      if (attempt < 3 && chance(15)) {
+        // What a member does meanwhile is not.
+        if (source.length === 0 && chance(50)) member(['ada'])
+        continue
+      }
       parts.push({ type: 'step', index, usage, ...place(source) })
       for (const call of calls) {
         if (source.length < 2 && chance(20)) member([...source, ['ada', 'bob'][choose(2)]!])
