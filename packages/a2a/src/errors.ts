@@ -48,10 +48,10 @@ export const A2A_ERR_EXTENSION_REQUIRED = createError<[string]>(
   'Required extensions are not named: %s',
   400
 )
-/** The content type of the request, or of a part, is not supported. */
-export const A2A_ERR_CONTENT_TYPE = createError(
+/** The content type of the request or of a part is not supported, or the client accepts no output of the agent; `errors` has the field. */
+export const A2A_ERR_CONTENT_TYPE = createError<[string]>(
   'A2A_ERR_CONTENT_TYPE',
-  'The content type is not supported: send application/json',
+  'The content type is not supported: %s',
   415
 )
 /** No extended card is configured. */

@@ -22,6 +22,7 @@ import { agentRestRoutes, extendedCardRoutes, refuseRest, restRoutes } from './b
 import { createCard, type CardFacts } from './cards/build-card.ts'
 import { cardRoutes } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
+import { DEFAULT_MODES } from './model/media-types.ts'
 import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import { createAgents, listAgents } from './service/agents.ts'
@@ -135,6 +136,8 @@ function createSurface(
       fileUrl: (origin, taskId, fileId) => ownUrlOf(origin, agent.name) + filePathOf(taskId, fileId)
     }),
     fileUrl,
+    inputModes: defaultInputModes ?? DEFAULT_MODES,
+    outputModes: defaultOutputModes ?? DEFAULT_MODES,
     dedupeWindow,
     reply,
     replyTimeout,

@@ -9,6 +9,7 @@ import type {
   GivenRequirement,
   SecurityRequirement
 } from '../model/agent-card.ts'
+import { DEFAULT_MODES } from '../model/media-types.ts'
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
 
 /** The contents of a card, besides its agents. */
@@ -50,9 +51,6 @@ export interface CardFacts {
   /** `host:port` of gRPC, if it is served. */
   grpcUrl?: string | undefined
 }
-
-/** The media types of services that name no others. */
-const DEFAULT_MODES: readonly string[] = Object.freeze(['text/plain', 'application/json'])
 
 /** A runnable, or the definition of one. */
 export type CardAgent = Pick<Runnable | RunnableDefinition, 'kind' | 'name' | 'description' | 'card'>

@@ -2,7 +2,7 @@ import { RunResultBuilder } from '@svc/registry/kit'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import { acceptMessage } from '../messages/accept-message.ts'
 import { replyAlone } from '../messages/reply-alone.ts'
-import type { Call, SendRequest } from '../model/requests.ts'
+import type { Call, Outputs, SendRequest } from '../model/requests.ts'
 import { isInterruptedState, type Reply } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
 import { readTask, type KnownTask, type TaskRun } from '../tasks/read-task.ts'
@@ -18,9 +18,10 @@ const AT_ONCE = 1_000
 export async function send(surface: Surface, call: Call, request: SendRequest): Promise<Reply> {
   const accepted = await acceptMessage(surface, call, request)
   const { run, messages, storeTask } = accepted
+  const outputs = toOutputs(call, request)
   const replyWith = async (record: TaskRun, known: KnownTask): Promise<Reply> => {
     const view = { historyLength: request.historyLength }
-    return { type: 'task', task: await readTask(surface, record, call, view, known) }
+    return { type: 'task', task: await readTask(surface, record, outputs, view, known) }
   }
   if (!request.wait && storeTask === undefined) {
     const isNew = messages !== undefined
@@ -29,7 +30,7 @@ export async function send(surface: Surface, call: Call, request: SendRequest): 
   const settled = accepted.settled()
   if (storeTask !== undefined) {
     const limit = request.wait ? surface.replyTimeout : Math.min(surface.replyTimeout, AT_ONCE)
-    const message = await replyAlone(surface, call, accepted, settled, limit)
+    const message = await replyAlone(surface, outputs, accepted, settled, limit)
     if (message !== undefined) return { type: 'message', message }
   }
   const result = request.wait ? await settled : undefined
@@ -42,12 +43,20 @@ export async function send(surface: Surface, call: Call, request: SendRequest): 
 export async function stream(surface: Surface, call: Call, request: SendRequest): Promise<TaskStream> {
   const accepted = await acceptMessage(surface, call, request)
   const { run, messages, storeTask } = accepted
+  const outputs = toOutputs(call, request)
   const view = { historyLength: request.historyLength }
   if (storeTask !== undefined) {
-    const message = await replyAlone(surface, call, accepted, accepted.settled(), surface.replyTimeout)
+    const message = await replyAlone(surface, outputs, accepted, accepted.settled(), surface.replyTimeout)
     if (message !== undefined) return openMessageStream(run.runId, message)
   } else if (messages !== undefined) {
-    return openNewStream(surface, run, call, messages, view, isInterruptedState)
+    return openNewStream(surface, run, outputs, messages, view, isInterruptedState)
   }
-  return openStream(surface, run, call, view, isInterruptedState, true)
+  return openStream(surface, run, outputs, view, isInterruptedState, true)
+}
+
+// As the client accepts them.
+function toOutputs(call: Call, { acceptedOutputModes: accepted }: SendRequest): Outputs {
+  if (accepted === undefined) return call
+  const { exposeToolResults } = call
+  return { accepted, exposeToolResults, fileUrl: (taskId, fileId) => call.fileUrl(taskId, fileId) }
 }

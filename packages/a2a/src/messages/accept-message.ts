@@ -6,6 +6,7 @@ import { answerTask } from './answer-task.ts'
 import { asAnswer } from './as-answer.ts'
 import { chooseAgent, requireMayRun } from './choose-agent.ts'
 import { asOwnTask } from './own-task.ts'
+import { requireInputModes, requireOutputModes } from './require-modes.ts'
 import { toStartKey } from './start-key.ts'
 import { startTask, type Accepted } from './start-task.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
@@ -14,7 +15,7 @@ import { waitUntilSettled } from './wait-until-settled.ts'
  * Starts a task for a message, or passes it to the task that it names. A repetition of a message is accepted once
  * within `dedupeWindow`.
  * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_EXTENSION_REQUIRED, A2A_ERR_FORBIDDEN,
- * A2A_ERR_NO_PUSH
+ * A2A_ERR_NO_PUSH, A2A_ERR_CONTENT_TYPE
  */
 export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
   const { push, message } = request
@@ -37,6 +38,8 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
   if (answer !== undefined) return dispatch(surface, call, answer)
   const agent = await chooseAgent(surface, call, request)
   await requireMayRun(surface, call, agent)
+  requireInputModes(surface, agent, message.parts)
+  requireOutputModes(surface, agent, request)
   return startTask(surface, call, request, agent)
 }
 

@@ -4,6 +4,7 @@ import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { requireMayRun } from './choose-agent.ts'
+import { requireInputModes } from './require-modes.ts'
 import { toStartKey } from './start-key.ts'
 import { hasMessage, keepMessage, requireCapacity, toTaskMessage, type TaskMessage } from './task-messages.ts'
 import { toInput } from './to-input.ts'
@@ -18,7 +19,7 @@ interface Joining {
 
 /**
  * Has a message join a working task; undefined if the task reads no more messages.
- * @throws A2A_ERR_UNSUPPORTED if no message can join tasks of its agent, A2A_ERR_FORBIDDEN, RUN_ERR_WHEN_BUSY
+ * @throws A2A_ERR_UNSUPPORTED if no message can join tasks of its agent, A2A_ERR_FORBIDDEN, A2A_ERR_CONTENT_TYPE, RUN_ERR_WHEN_BUSY
  */
 export async function joinTask(
   surface: Surface,
@@ -30,6 +31,7 @@ export async function joinTask(
   const agent = surface.exposed.find(run.name)
   if (agent?.steerable !== true) throw new A2A_ERR_UNSUPPORTED('the task is not waiting for a message')
   await requireMayRun(surface, call, agent)
+  requireInputModes(surface, agent, message.parts)
   requireCapacity((known?.messages ?? []) as Message[])
   const startKey = toStartKey(message, surface, call)
   if (!(await surface.runs.steer(runId, toInput(message.parts, agent), { startKey }))) return undefined

@@ -1,4 +1,4 @@
-import type { Envelope, Run, RunInput, Runnable, RunResult, StartOptions, WhenBusy } from '@svc/registry'
+import type { Run, RunInput, Runnable, RunResult, StartOptions, WhenBusy } from '@svc/registry'
 import { NOTHING_PENDING } from '@svc/registry/store-kit'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
@@ -8,6 +8,7 @@ import { withoutContent } from './kept-message.ts'
 import { joinedTask, requireRun } from './join-task.ts'
 import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
 import { firstKeyOf } from './task-messages.ts'
+import { toEnvelope } from './to-envelope.ts'
 import { toInput } from './to-input.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
 import { withoutBytes } from './without-bytes.ts'
@@ -42,7 +43,7 @@ export async function startTask(
     sessionId: message.contextId,
     principal,
     log,
-    envelope: toEnvelope(call, request),
+    envelope: await toEnvelope(surface, call, request),
     whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
     afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
     startKey: toStartKey(message, surface, call),
@@ -137,12 +138,4 @@ function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue
     waiting,
     bytes: 0
   }
-}
-
-// Metadata of the message overrides that of the request.
-function toEnvelope({ extensions }: Call, { message, metadata: around }: SendRequest): Envelope | undefined {
-  const metadata =
-    around && message.metadata ? { ...around, ...message.metadata } : (message.metadata ?? around)
-  if (metadata === undefined && extensions.length === 0) return undefined
-  return { ...(metadata && { metadata }), ...(extensions.length > 0 && { extensions }) }
 }

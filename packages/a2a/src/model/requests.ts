@@ -11,6 +11,8 @@ export interface SendRequest {
   /** True to answer once the task has ended or waits for input; false to answer at once. */
   wait: boolean
   historyLength?: number
+  /** The media types that the client accepts in the reply, as it writes them; undefined: any. */
+  acceptedOutputModes?: readonly string[]
   push?: GivenPushConfig
   metadata?: Record<string, unknown>
 }
@@ -74,6 +76,8 @@ export interface Outputs {
   fileUrl(taskId: string, fileId: string): string
   /** True if the result of each tool call is an artifact. */
   readonly exposeToolResults: boolean
+  /** The media types that the client accepts; undefined: any. */
+  readonly accepted?: readonly string[] | undefined
 }
 
 /** The caller of an operation, and how it is called. */

@@ -32,6 +32,10 @@ export interface Surface {
   fileUrl(origin: string, taskId: string, fileId: string): string
   /** Milliseconds from its start in which a repeated message is the same message, also after its task has ended; 0: no message is. */
   readonly dedupeWindow: number
+  /** The media types that agents take which do not say so themselves. */
+  readonly inputModes: readonly string[]
+  /** The media types that such agents make. */
+  readonly outputModes: readonly string[]
   /** How agents reply that do not say so themselves. */
   readonly reply: ReplyKind
   /** Milliseconds until an agent that replies with messages replies with a task. */

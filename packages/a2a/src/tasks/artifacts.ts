@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { RunFile, RunResult } from '@svc/registry'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
+import { tailorAnswer, tailorParts, type Accepted } from './tailor-parts.ts'
 
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'
@@ -10,18 +11,19 @@ export const ANSWER_ID = 'answer'
 export function toArtifacts(result: RunResult, taskId: string, outputs: Outputs): Artifact[] {
   const { files = [] } = result
   const toolCalls = outputs.exposeToolResults ? result.toolCalls : []
-  const answer = toAnswer(result)
-  const artifacts = answer === undefined ? [] : [answer]
+  const tools: Artifact[] = []
   toolCalls.forEach(({ toolName, toolCallId, result: output }, index) => {
-    if (output !== undefined) artifacts.push(toolArtifact(index, toolName, toolCallId, output))
+    if (output !== undefined) tools.push(toolArtifact(index, toolName, toolCallId, output))
   })
-  return [...artifacts, ...toFileArtifacts(files, taskId, outputs)]
+  const others = tailorArtifacts([...tools, ...toFileArtifacts(files, taskId, outputs)], outputs.accepted)
+  const answer = toAnswer(result, outputs.accepted, others.length === 0)
+  return answer === undefined ? others : [answer, ...others]
 }
 
 /** The parts of a result as one message: its answer and its files; an empty text if it has neither. */
 export function toReplyParts(result: RunResult, taskId: string, outputs: Outputs): MessagePart[] {
-  const answer = toAnswer(result)
-  const files = toFileArtifacts(result.files ?? [], taskId, outputs)
+  const files = tailorArtifacts(toFileArtifacts(result.files ?? [], taskId, outputs), outputs.accepted)
+  const answer = toAnswer(result, outputs.accepted, files.length === 0)
   const parts = [...(answer === undefined ? [] : [answer]), ...files].flatMap((each) => each.parts)
   return parts.length === 0 ? [{ text: '' }] : parts
 }
@@ -30,11 +32,18 @@ function toFileArtifacts(files: readonly RunFile[], taskId: string, outputs: Out
   return files.flatMap((file) => fileArtifact(file, taskId, outputs) ?? [])
 }
 
+/** The artifacts of which a client takes a part. */
+export function tailorArtifacts(artifacts: Artifact[], accepted: Accepted): Artifact[] {
+  if (accepted === undefined) return artifacts
+  return artifacts.flatMap((artifact) => {
+    const parts = tailorParts(artifact.parts, accepted)
+    return parts.length === 0 ? [] : { ...artifact, parts }
+  })
+}
+
 /** The artifact that holds the answer of a result, if it has one. */
-export function toAnswer({ text, structured }: RunResult): Artifact | undefined {
-  const parts: MessagePart[] = []
-  if (text !== '') parts.push({ text })
-  if (structured !== null) parts.push({ data: structured })
+export function toAnswer(result: RunResult, accepted?: Accepted, isOnly = true): Artifact | undefined {
+  const parts = tailorAnswer(result, accepted, isOnly)
   return parts.length === 0 ? undefined : answerArtifact(parts)
 }
 

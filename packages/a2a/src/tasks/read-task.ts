@@ -14,8 +14,10 @@ import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'
 import { promptMessage, errorMessage, readPrompt } from './agent-messages.ts'
 import { toArtifacts } from './artifacts.ts'
 import { readHistory } from './history.ts'
-import { TaskEvents } from './task-events.ts'
+import { takesText } from './tailor-parts.ts'
+import type { TaskEvents } from './task-events.ts'
 import { failedState, waitingState } from './task-state.ts'
+import { createTaskEvents } from './tailored-events.ts'
 
 /** Where tasks are read from. */
 export interface TaskSource {
@@ -84,7 +86,8 @@ export async function readTask(
   const isTruncated = isNeeded && !isWhole && run.bytes > MAX_LISTED
   const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run, outputs) : undefined)
   const messages = hasHistory ? (known.messages ?? (await readMessages(source, run.runId))) : []
-  const conversation = { messages, answer: result?.text ?? '', limit: historyLength, isWhole }
+  const answer = takesText(outputs.accepted) ? (result?.text ?? '') : ''
+  const conversation = { messages, answer, limit: historyLength, isWhole }
   return {
     id: run.runId,
     contextId: run.sessionId,
@@ -107,7 +110,7 @@ export async function readSoFar(
   outputs: Outputs
 ): Promise<SoFar> {
   const { runId, sessionId, createdAt, queuedAt } = run
-  const events = new TaskEvents({ taskId: runId, contextId: sessionId, createdAt, queuedAt }, outputs)
+  const events = createTaskEvents({ taskId: runId, contextId: sessionId, createdAt, queuedAt }, outputs)
   const result = new RunResultBuilder()
   const pause = createPause()
   let lastSeq = 0

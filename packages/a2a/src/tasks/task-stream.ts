@@ -3,7 +3,8 @@ import type { Message } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
 import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
-import { TaskEvents } from './task-events.ts'
+import type { TaskEvents } from './task-events.ts'
+import { createTaskEvents } from './tailored-events.ts'
 
 /** The state of a task, and the projection of what follows in its log. */
 export interface TaskStream {
@@ -35,7 +36,10 @@ export async function openNewStream(
     { ...view, includeArtifacts: false },
     { messages, status }
   )
-  const events = new TaskEvents({ taskId: task.id, contextId: task.contextId, createdAt, queuedAt }, outputs)
+  const events = createTaskEvents(
+    { taskId: task.id, contextId: task.contextId, createdAt, queuedAt },
+    outputs
+  )
   return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
 }
 

@@ -8,7 +8,9 @@ export const optional = {
   flag: Type.Optional(Type.Boolean()),
   metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   historyLength: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647 })),
-  strings: Type.Optional(Type.Array(Type.String()))
+  strings: Type.Optional(Type.Array(Type.String())),
+  modes: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { maxItems: 100 })),
+  ids: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 100 }))
 }
 /** The id of a configuration, which is a segment of paths: the router takes those of up to 100 characters. */
 export const configId = Type.Optional(Type.String({ minLength: 1, maxLength: 100 }))

@@ -118,7 +118,9 @@ function fault(
   thrown: Record<string, unknown>,
   retryAfter?: number
 ): Fault {
-  const keepsStatus = KEPT.has(httpStatus)
+  const violations = toViolations(thrown['errors'])
+  // A part of the wrong type is an error of the protocol, unlike a body of the wrong type.
+  const keepsStatus = KEPT.has(httpStatus) && !(code === 'A2A_ERR_CONTENT_TYPE' && violations.length > 0)
   const [rpcCode, reason] = PROTOCOL[code] ?? [
     keepsStatus || httpStatus < 500 ? SERVER_ERROR : INTERNAL_ERROR
   ]
@@ -130,7 +132,7 @@ function fault(
     httpStatus: code === 'RUN_ERR_KEY_REUSED' || code === 'RUN_ERR_SESSION_BUSY' ? 400 : httpStatus,
     keepsStatus,
     reason,
-    violations: toViolations(thrown['errors']),
+    violations,
     // Errors of other packages may have another `metadata`.
     metadata: code in PROTOCOL ? metadataOf(thrown) : undefined,
     retryAfter: retryAfter ?? (TEMPORARY.has(httpStatus) ? RETRY_AFTER : undefined)

@@ -47,7 +47,7 @@ for (const { version, binding } of dialects) {
     const waiting = createWaiting()
     const { origin, runs } = await buildApp(t, {
       runnables: [echo, worker, asker, questioner, failing, waiting.runnable, chunks(200)],
-      options: { versions: [version], grpc: grpcBinding({ port: 0 }) }
+      options: { versions: [version], grpc: grpcBinding({ port: 0 }), defaultInputModes: ['*/*'] }
     })
     const engine = createRunEngine()
     t.teardown(() => engine.close())

@@ -22,6 +22,7 @@ for (const transport of ['JSONRPC', 'HTTP+JSON', 'GRPC']) {
       runnables: [echo, waiting.runnable, asker, worker],
       options: {
         grpc: grpcBinding({ port: 0 }),
+        defaultInputModes: ['*/*'],
         pushNotifications: { allowPrivate: true },
         authenticate: anyone,
         extendedCard: (card) => ({ ...card, description: 'more' })

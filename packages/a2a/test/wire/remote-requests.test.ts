@@ -64,7 +64,7 @@ async function gather(t: Test, version: ProtocolVersion): Promise<Map<string, Se
   const waiting = createWaiting()
   const { origin, url } = await buildApp(t, {
     runnables: [echo, asker, waiting.runnable],
-    options: { versions: [version] },
+    options: { versions: [version], defaultInputModes: ['*/*'] },
     async before(app) {
       app.addHook('preHandler', async ({ body }) => keep(body))
       app.get('/silent/.well-known/agent-card.json', () => {

@@ -21,6 +21,10 @@ export interface Envelope {
   readonly metadata?: Readonly<Record<string, unknown>>
   /** URIs of the active protocol extensions: those that the client named and the surface declares. */
   readonly extensions?: readonly string[]
+  /** The media types that the client accepts in the answer, if it names any. */
+  readonly acceptedOutputModes?: readonly string[]
+  /** The ids of earlier runs to which the client refers, as far as it may read them. */
+  readonly referenceTaskIds?: readonly string[]
 }
 
 /** What a caller gives a conversation beside its messages. */

@@ -19,11 +19,17 @@ const toDeletePushConfig = decodeParams(schemas.DeletePushConfigParamsSchema)
 
 const decodeSend: Codec['decode']['send'] = (params) => {
   const { message, configuration = {}, metadata } = toSend(fromProtoJson(params))
-  const { historyLength, pushNotificationConfig: push, blocking } = configuration
+  const { historyLength, acceptedOutputModes: modes, pushNotificationConfig: push, blocking } = configuration
   return {
     message: decodeMessage(message),
     wait: blocking !== false,
-    ...defined({ historyLength, metadata, push: push && decodePushConfig(push) })
+    ...defined({
+      historyLength,
+      // An empty list restricts nothing.
+      acceptedOutputModes: modes?.length ? modes : undefined,
+      metadata,
+      push: push && decodePushConfig(push)
+    })
   }
 }
 

@@ -23,13 +23,13 @@ export const MessageSchema = Type.Object({
   taskId: optional.id,
   metadata: optional.metadata,
   extensions: optional.strings,
-  referenceTaskIds: optional.strings
+  referenceTaskIds: optional.ids
 })
 export const MessageSendParamsSchema = Type.Object({
   message: MessageSchema,
   configuration: Type.Optional(
     Type.Object({
-      acceptedOutputModes: optional.strings,
+      acceptedOutputModes: optional.modes,
       historyLength: optional.historyLength,
       pushNotificationConfig: Type.Optional(PushConfigSchema),
       blocking: optional.flag

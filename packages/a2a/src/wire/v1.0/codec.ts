@@ -20,11 +20,22 @@ const toNothing = decodeParams(schemas.EmptySchema)
 
 const decodeSend: Codec['decode']['send'] = (params) => {
   const { message, configuration = {}, metadata } = toSend(fromProtoJson(params))
-  const { historyLength, taskPushNotificationConfig: push, returnImmediately } = configuration
+  const {
+    historyLength,
+    acceptedOutputModes: modes,
+    taskPushNotificationConfig: push,
+    returnImmediately
+  } = configuration
   return {
     message: decodeMessage(message),
     wait: returnImmediately !== true,
-    ...defined({ historyLength, metadata, push: push && decodePushConfig(push) })
+    ...defined({
+      historyLength,
+      // An empty list restricts nothing.
+      acceptedOutputModes: modes?.length ? modes : undefined,
+      metadata,
+      push: push && decodePushConfig(push)
+    })
   }
 }
 

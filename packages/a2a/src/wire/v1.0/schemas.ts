@@ -22,14 +22,14 @@ export const MessageSchema = Type.Object({
   taskId: optional.id,
   metadata: optional.metadata,
   extensions: optional.strings,
-  referenceTaskIds: optional.strings
+  referenceTaskIds: optional.ids
 })
 export const SendMessageRequestSchema = Type.Object({
   ...tenant,
   message: MessageSchema,
   configuration: Type.Optional(
     Type.Object({
-      acceptedOutputModes: optional.strings,
+      acceptedOutputModes: optional.modes,
       taskPushNotificationConfig: Type.Optional(Type.Object({ ...tenant, taskId: optional.text, ...push })),
       historyLength: optional.historyLength,
       returnImmediately: optional.flag
