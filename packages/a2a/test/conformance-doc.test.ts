@@ -6,7 +6,7 @@ const FILE = resolve(import.meta.dirname, '../../../docs/a2a-conformance.md')
 const text = readFileSync(FILE, 'utf8')
 
 /** What a row without a test begins with. */
-const KINDS = ['Not applicable: ', 'Documented: ', 'Operation: ', 'Not yet: ']
+const KINDS = ['Not applicable: ', 'Documented: ', 'Operation: ']
 
 interface Row {
   /** The numbers of its first and its last statement, within the section. */
