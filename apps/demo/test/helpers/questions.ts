@@ -139,7 +139,7 @@ export const OUT_OF_SCOPE: readonly string[] = [
   'Write me a poem about streams',
   'Is there a mobile app?',
   'Does it support GraphQL?',
-  'Does it support gRPC?',
+  'Does it support GraphQL?',
   'Is there Redis support?',
   'Is there a Python SDK?',
   'Can I deploy it on AWS Lambda?',

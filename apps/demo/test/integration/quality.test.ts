@@ -59,7 +59,7 @@ t.test('what answers two questions of a message is said once', async (t) => {
 })
 
 t.test('what no document mentions is named', async (t) => {
-  t.match((await askOnce('Does it support gRPC?')).text, /No document mentions “gRPC”\./)
+  t.match((await askOnce('Does it support GraphQL?')).text, /No document mentions “GraphQL”\./)
 })
 
 t.test('a calculation goes on from the one before', async (t) => {
