@@ -58,3 +58,15 @@ for (const dialect of DIALECTS) {
     )
   })
 }
+
+t.test('HTTP+JSON: an id of dots is no path', async (t) => {
+  for (const dialect of DIALECTS.filter(({ binding }) => binding === 'HTTP+JSON'))
+    for (const id of ['.', '..', '']) {
+      const working: TaskEvent = { type: 'task', task: { id, contextId: 'c', status: { state: 'working' } } }
+      const { asked, options } = await serveFake(t, dialect, () => [working])
+      await t.rejects(remoteAgent({ ...options, name: 'far' }).run('x', createContext()), {
+        code: 'A2A_ERR_BAD_ANSWER'
+      })
+      t.equal(asked.length, 1)
+    }
+})
