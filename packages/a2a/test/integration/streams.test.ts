@@ -250,7 +250,7 @@ t.test(
       asked.toSorted((a, b) => a.timestamp.localeCompare(b.timestamp))
     )
     const [again] = timesOf(
-      await app.stream('SendStreamingMessage', sayV1('', { taskId, parts: [{ text: 'a' }, { text: 'b' }] }))
+      await app.stream('SendStreamingMessage', sayV1('', { taskId, parts: [{ text: 'a' }, { data: {} }] }))
     )
     t.same(again, asked.at(-1))
   }
