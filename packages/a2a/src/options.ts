@@ -30,6 +30,7 @@ import {
   requireSchemes
 } from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
+import { MAX_INLINE } from './tasks/inline-files.ts'
 import type { ExtendCard } from './service/surface.ts'
 import type { SignCard } from './signatures/card-signer.ts'
 import { SignCardSchema } from './signatures/signature-options.ts'
@@ -97,6 +98,11 @@ export interface A2aOptions {
   reply?: ReplyKind
   /** Milliseconds until an agent that replies with messages replies with a task, whose run takes longer; default 10,000. */
   replyTimeout?: number
+  /**
+   * Bytes up to which a file of a run is in its part, at most 8,388,608 of one reply; larger files are referred to by their URL. Default 0: all
+   * are.
+   */
+  inlineFiles?: number
   /** Makes the result of each tool call an artifact, for clients to see; default `false`. */
   exposeToolResults?: boolean
   /** Sends push notifications: `true` or the rules of their delivery; default `false`. */
@@ -181,6 +187,7 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   dedupeWindow: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   reply: Type.Union([Type.Literal('task'), Type.Literal('message')]),
   replyTimeout: milliseconds,
+  inlineFiles: Type.Integer({ minimum: 0, maximum: MAX_INLINE }),
   exposeToolResults: Type.Boolean(),
   pushNotifications: Type.Union([Type.Boolean(), PushSchema]),
   extendedCard: functionSchema<ExtendCard>(),
@@ -203,6 +210,7 @@ const DEFAULTS = Object.freeze({
   dedupeWindow: 60_000,
   reply: 'task',
   replyTimeout: 10_000,
+  inlineFiles: 0,
   exposeToolResults: false,
   heartbeat: 15_000
 })

@@ -25,6 +25,7 @@ import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { DEFAULT_MODES } from './model/media-types.ts'
 import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
+import { createInlineFiles } from './tasks/inline-files.ts'
 import { createAgents, listAgents } from './service/agents.ts'
 import { createCardSigner } from './signatures/card-signer.ts'
 import type { Surface } from './service/surface.ts'
@@ -82,7 +83,8 @@ function createSurface(
   const { name, description, version, provider, versions, url } = settings
   const { documentationUrl, iconUrl, defaultInputModes, defaultOutputModes } = settings
   const { security, preferredBinding, additionalInterfaces } = settings
-  const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout } = settings
+  const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout, inlineFiles } = settings
+  const { files } = runs.stores
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
   const exposed = createAgents(
@@ -139,6 +141,7 @@ function createSurface(
     inputModes: defaultInputModes ?? DEFAULT_MODES,
     outputModes: defaultOutputModes ?? DEFAULT_MODES,
     dedupeWindow,
+    inline: files && inlineFiles > 0 ? createInlineFiles(files, inlineFiles, app.log) : undefined,
     reply,
     replyTimeout,
     exposeToolResults,

@@ -1,7 +1,7 @@
 import type { Principal, RunLog } from '@svc/registry'
 import { logFault, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
-import type { Answer, Call, Caller, OperationName } from '../model/requests.ts'
+import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
 import { activateExtensions } from '../service/extensions.ts'
 import type { Surface } from '../service/surface.ts'
@@ -59,11 +59,12 @@ class RequestCall implements Call {
   readonly encodeCard: Call['encodeCard']
   readonly extensions: readonly string[]
   readonly exposeToolResults: boolean
+  readonly inline: InlineFiles | undefined
   readonly #surface: Pick<Surface, 'fileUrl'>
   readonly #caller: Caller
 
   constructor(
-    surface: Pick<Surface, 'fileUrl' | 'exposeToolResults'>,
+    surface: Pick<Surface, 'fileUrl' | 'exposeToolResults' | 'inline'>,
     caller: Caller,
     codec: Codec,
     extensions: readonly string[]
@@ -76,6 +77,7 @@ class RequestCall implements Call {
     this.encodeCard = codec.encode.extendedCard
     this.extensions = extensions
     this.exposeToolResults = surface.exposeToolResults
+    this.inline = surface.inline
     this.#surface = surface
     this.#caller = caller
   }

@@ -1,5 +1,5 @@
-import type { LogEntry } from '@svc/registry'
-import { encodePieces, isShort } from '@svc/registry/kit'
+import type { Awaitable, LogEntry } from '@svc/registry'
+import { encodePieces, isPromise, isShort } from '@svc/registry/kit'
 import { createSseStream, type SseProjection } from '@svc/registry/sse'
 import { sizeOfEntry } from '@svc/registry/store-kit'
 import type { TaskEvent } from '../model/task.ts'
@@ -45,8 +45,9 @@ class EventProjection implements SseProjection {
     return this.#stream.ended
   }
 
-  encode(entry: LogEntry): string | Iterable<string> {
+  encode(entry: LogEntry): Awaitable<string | Iterable<string>> {
     const events = this.#stream.next(entry)
+    if (isPromise(events)) return events.then((all) => this.#pieces(all))
     if (sizeOfEntry(entry) > MAX_WHOLE) return this.#pieces(events)
     let text = ''
     for (const event of events) text += this.#whole(event)

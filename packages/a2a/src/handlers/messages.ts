@@ -57,6 +57,6 @@ export async function stream(surface: Surface, call: Call, request: SendRequest)
 // As the client accepts them.
 function toOutputs(call: Call, { acceptedOutputModes: accepted }: SendRequest): Outputs {
   if (accepted === undefined) return call
-  const { exposeToolResults } = call
-  return { accepted, exposeToolResults, fileUrl: (taskId, fileId) => call.fileUrl(taskId, fileId) }
+  const { exposeToolResults, inline } = call
+  return { accepted, exposeToolResults, inline, fileUrl: (taskId, fileId) => call.fileUrl(taskId, fileId) }
 }

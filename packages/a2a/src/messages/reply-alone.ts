@@ -20,7 +20,7 @@ export async function replyAlone(
 ): Promise<Message | undefined> {
   const result = (await within(limit, settled)) ?? (await readCompleted(surface, run.runId))
   if (result !== undefined && result.finishReason !== 'canceled')
-    return replyMessage(run, toReplyParts(result, run.runId, outputs))
+    return replyMessage(run, await toReplyParts(result, run.runId, outputs))
   await storeTask?.()
   return undefined
 }

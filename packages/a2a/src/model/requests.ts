@@ -70,6 +70,14 @@ export interface Results {
 /** The names of the operations. */
 export type OperationName = keyof Requests
 
+/** Files that are sent by their bytes. */
+export interface InlineFiles {
+  /** Larger files are sent by their URL. */
+  readonly maxBytes: number
+  /** The bytes of a file as base64; undefined if it cannot be read. */
+  read(taskId: string, fileId: string): Promise<string | undefined>
+}
+
 /** How tasks show the outputs of their runs. */
 export interface Outputs {
   /** The absolute URL at which clients fetch a file. */
@@ -78,6 +86,8 @@ export interface Outputs {
   readonly exposeToolResults: boolean
   /** The media types that the client accepts; undefined: any. */
   readonly accepted?: readonly string[] | undefined
+  /** Undefined if all files are sent by their URL. */
+  readonly inline?: InlineFiles | undefined
 }
 
 /** The caller of an operation, and how it is called. */

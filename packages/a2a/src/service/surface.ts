@@ -3,6 +3,7 @@ import type { Policy } from '@svc/registry/kit'
 import type { KeyedLock } from '@svc/registry/store-kit'
 import { A2A_ERR_NO_PUSH } from '../errors.ts'
 import type { AgentCard, AgentExtension } from '../model/agent-card.ts'
+import type { InlineFiles } from '../model/requests.ts'
 import type { Pushes } from '../model/push.ts'
 import type { CardSigner } from '../signatures/card-signer.ts'
 import type { Agents } from './agents.ts'
@@ -42,6 +43,8 @@ export interface Surface {
   readonly replyTimeout: number
   /** True if the result of each tool call is an artifact. */
   readonly exposeToolResults: boolean
+  /** Undefined if all files are sent by their URL. */
+  readonly inline: InlineFiles | undefined
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
 }

@@ -2,34 +2,63 @@ import { hash } from 'node:crypto'
 import type { RunFile, RunResult } from '@svc/registry'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
+import { isInline, MAX_INLINE, withBytes } from './inline-files.ts'
 import { tailorAnswer, tailorParts, type Accepted } from './tailor-parts.ts'
 
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'
 
 /** The artifacts of a result, complete or partial: the answer, the result of each tool call if it is exposed, then the files. */
-export function toArtifacts(result: RunResult, taskId: string, outputs: Outputs): Artifact[] {
+export async function toArtifacts(
+  result: RunResult,
+  taskId: string,
+  outputs: Outputs,
+  inline: Outputs['inline']
+): Promise<Artifact[]> {
   const { files = [] } = result
   const toolCalls = outputs.exposeToolResults ? result.toolCalls : []
   const tools: Artifact[] = []
   toolCalls.forEach(({ toolName, toolCallId, result: output }, index) => {
     if (output !== undefined) tools.push(toolArtifact(index, toolName, toolCallId, output))
   })
-  const others = tailorArtifacts([...tools, ...toFileArtifacts(files, taskId, outputs)], outputs.accepted)
+  const others = [
+    ...tailorArtifacts(tools, outputs.accepted),
+    ...(await toFileArtifacts(files, taskId, outputs, inline))
+  ]
   const answer = toAnswer(result, outputs.accepted, others.length === 0)
   return answer === undefined ? others : [answer, ...others]
 }
 
 /** The parts of a result as one message: its answer and its files; an empty text if it has neither. */
-export function toReplyParts(result: RunResult, taskId: string, outputs: Outputs): MessagePart[] {
-  const files = tailorArtifacts(toFileArtifacts(result.files ?? [], taskId, outputs), outputs.accepted)
+export async function toReplyParts(
+  result: RunResult,
+  taskId: string,
+  outputs: Outputs
+): Promise<MessagePart[]> {
+  const files = await toFileArtifacts(result.files ?? [], taskId, outputs, outputs.inline)
   const answer = toAnswer(result, outputs.accepted, files.length === 0)
   const parts = [...(answer === undefined ? [] : [answer]), ...files].flatMap((each) => each.parts)
   return parts.length === 0 ? [{ text: '' }] : parts
 }
 
-function toFileArtifacts(files: readonly RunFile[], taskId: string, outputs: Outputs): Artifact[] {
-  return files.flatMap((file) => fileArtifact(file, taskId, outputs) ?? [])
+async function toFileArtifacts(
+  files: readonly RunFile[],
+  taskId: string,
+  outputs: Outputs,
+  inline: Outputs['inline']
+): Promise<Artifact[]> {
+  const artifacts: Artifact[] = []
+  let left = MAX_INLINE
+  for (const file of files) {
+    const made = fileArtifact(file, taskId, outputs)
+    const [artifact] = made === undefined ? [] : tailorArtifacts([made], outputs.accepted)
+    if (artifact === undefined) continue
+    const { size = 0 } = file
+    const isWhole = inline !== undefined && isInline(inline, file) && size <= left
+    if (isWhole) left -= size
+    artifacts.push(isWhole ? await withBytes(artifact, file, taskId, inline) : artifact)
+  }
+  return artifacts
 }
 
 /** The artifacts of which a client takes a part. */

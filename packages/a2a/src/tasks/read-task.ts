@@ -93,7 +93,10 @@ export async function readTask(
     contextId: run.sessionId,
     status: known.status ?? (await readStatus(runs, run, isWhole)),
     ...(hasHistory && { history: await readHistory(runs, run, run.status, conversation) }),
-    ...(includeArtifacts && result !== undefined && { artifacts: toArtifacts(result, run.runId, outputs) }),
+    ...(includeArtifacts &&
+      result !== undefined && {
+        artifacts: await toArtifacts(result, run.runId, outputs, isWhole ? outputs.inline : undefined)
+      }),
     metadata: { agentName: run.name, ...(isTruncated && { truncated: true }) }
   }
 }

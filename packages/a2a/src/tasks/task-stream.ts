@@ -1,7 +1,9 @@
-import type { LogEntry } from '@svc/registry'
+import type { Awaitable, LogEntry, NumberedPart, RunFile } from '@svc/registry'
+import { fileOfAudio } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
-import type { Outputs } from '../model/requests.ts'
+import type { InlineFiles, Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
+import { isInline, withBytes } from './inline-files.ts'
 import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
 import type { TaskEvents } from './task-events.ts'
 import { createTaskEvents } from './tailored-events.ts'
@@ -14,7 +16,8 @@ export interface TaskStream {
   readonly first: TaskEvent
   /** True once no more events follow. */
   readonly ended: boolean
-  next(entry: LogEntry): readonly TaskEvent[]
+  /** A promise if a file is read for its event; the next entry comes after it. */
+  next(entry: LogEntry): Awaitable<readonly TaskEvent[]>
 }
 
 /** The stream of a new task: it begins as submitted. */
@@ -40,7 +43,7 @@ export async function openNewStream(
     { taskId: task.id, contextId: task.contextId, createdAt, queuedAt },
     outputs
   )
-  return new LogStream(task.id, 0, { type: 'task', task }, events, endsAt)
+  return new LogStream(task.id, 0, { type: 'task', task }, events, outputs, endsAt)
 }
 
 /**
@@ -59,7 +62,7 @@ export async function openStream(
   const known = { result: result.build(), status: events.status ?? { state: 'submitted' as const } }
   const task = await readTask(source, { ...run, status: events.runStatus }, outputs, view, known)
   const first: TaskEvent = { type: 'task', task }
-  const stream = new LogStream(run.runId, lastSeq, first, events, endsAt)
+  const stream = new LogStream(run.runId, lastSeq, first, events, outputs, endsAt)
   if (endsIfSettled && endsAt(events.runStatus)) stream.ended = true
   return stream
 }
@@ -75,6 +78,7 @@ class LogStream implements TaskStream {
   readonly first: TaskEvent
   ended: boolean
   readonly #events: TaskEvents
+  readonly #outputs: Outputs
   readonly #endsAt: (state: TaskState) => boolean
 
   constructor(
@@ -82,21 +86,41 @@ class LogStream implements TaskStream {
     after: number,
     first: TaskEvent,
     events: TaskEvents,
+    outputs: Outputs,
     endsAt: (state: TaskState) => boolean
   ) {
     this.runId = runId
     this.after = after
     this.first = first
     this.#events = events
+    this.#outputs = outputs
     this.#endsAt = endsAt
     this.ended = isTerminalState(events.runStatus)
   }
 
-  next({ part }: LogEntry): readonly TaskEvent[] {
+  next({ part }: LogEntry): Awaitable<readonly TaskEvent[]> {
     const events = this.#events.add(part)
     for (const event of events)
       if (event.type === 'status')
         this.ended = isTerminalState(event.status.state) || this.#endsAt(event.status.state)
-    return events
+    const { inline } = this.#outputs
+    if (inline === undefined || events.length === 0) return events
+    const file = fileOf(part)
+    return file !== undefined && isInline(inline, file) ? this.#withBytes(events, file, inline) : events
   }
+
+  #withBytes(events: readonly TaskEvent[], file: RunFile, inline: InlineFiles): Promise<TaskEvent[]> {
+    return Promise.all(
+      events.map(async (event) =>
+        event.type === 'artifact'
+          ? { ...event, artifact: await withBytes(event.artifact, file, this.runId, inline) }
+          : event
+      )
+    )
+  }
+}
+
+function fileOf(part: NumberedPart): RunFile | undefined {
+  if (part.type === 'file') return part
+  return part.type === 'voice.audio' ? fileOfAudio(part) : undefined
 }

@@ -10,8 +10,8 @@ import { encodeFault, encodeSse, encodeSseFault, encodeUnnumbered, SSE_SUSPENDED
 export interface SseProjection {
   /** Messages before all others; large texts in pieces, each created when it is read. */
   head?: string | Iterable<string>
-  /** The messages of a log entry; '' for none. */
-  encode(entry: LogEntry): string | Iterable<string>
+  /** The messages of a log entry; '' for none. The stream waits for a promise before it goes to the next entry. */
+  encode(entry: LogEntry): Awaitable<string | Iterable<string>>
   /** True if the stream ends here, even if the log continues. */
   readonly ended?: boolean
   /** Called when the log has nothing more for now: the messages to add, '' for none. `ended` may be true afterwards. */
@@ -39,6 +39,8 @@ export class SseMessages {
   // Of a session: what precedes the `seq` in ids, and what takes the place of the opening brace of entries.
   #idPrefix = ''
   #opening = ''
+  // Of an entry whose messages take time.
+  #pending: Promise<string | Iterable<string>> | undefined
   #isOver = false
 
   constructor(reader: EntryReader, projection: SseProjection | undefined) {
@@ -56,7 +58,7 @@ export class SseMessages {
   /** True if the last piece has been returned. */
   get ended(): boolean {
     if (this.#isOver) return true
-    if (this.#head !== '' || this.#pieces !== undefined) return false
+    if (this.#head !== '' || this.#pieces !== undefined || this.#pending !== undefined) return false
     if (this.#projection?.ended) return true
     const { ended, suspended, fault } = this.#reader
     return this.#next === this.#entries.length && ended && !suspended && fault === undefined
@@ -71,6 +73,7 @@ export class SseMessages {
         else if (piece.value !== '') return piece.value
         continue
       }
+      if (this.#pending !== undefined && this.#head === '') return this.#await(this.#pending)
       if (this.#next === this.#entries.length && this.#head === '') {
         if (this.#reader.ended) return this.#end()
         const entries = this.#reader.read()
@@ -97,6 +100,13 @@ export class SseMessages {
     return entries.length > 0 || this.#reader.ended
   }
 
+  async #await(pending: Promise<string | Iterable<string>>): Promise<string | undefined> {
+    const what = await pending
+    this.#pending = undefined
+    this.#say(what)
+    return this.next()
+  }
+
   #encodePresent(): string {
     const projection = this.#projection
     if (projection === undefined) return this.#encodeTransients()
@@ -116,25 +126,34 @@ export class SseMessages {
       .join('')
   }
 
-  #end(): string | undefined {
+  #end(): Awaitable<string | undefined> {
     this.#isOver = true
     const { suspended, fault } = this.#reader
     if (suspended && this.#projection?.breaksOff) throw new RUN_ERR_SUSPENDED()
-    const end = (suspended ? SSE_SUSPENDED : '') + (fault === undefined ? '' : this.#encodeFault(fault))
-    return end === '' ? undefined : end
+    const start = suspended ? SSE_SUSPENDED : ''
+    if (fault === undefined) return start === '' ? undefined : start
+    const end = this.#encodeFault(fault)
+    return isPromise(end) ? end.then((text) => start + text) : start + end || undefined
   }
 
   // The run will end with this error once its store works again.
-  #encodeFault(fault: Error): string {
+  #encodeFault(fault: Error): Awaitable<string> {
     if (this.#projection === undefined) return encodeSseFault(fault)
-    return Array.from(this.#projection.encode(entryFromJson(0, encodeFault(fault)))).join('')
+    const what = this.#projection.encode(entryFromJson(0, encodeFault(fault)))
+    return isPromise(what) ? what.then(toText) : toText(what)
   }
 
   #project(projection: SseProjection): string {
     let text = this.#head
     this.#head = ''
+    if (this.#pending !== undefined) return text
     while (this.#next < this.#entries.length && text.length < PIECE && !projection.ended) {
-      this.#say(projection.encode(this.#entries[this.#next++]!))
+      const what = projection.encode(this.#entries[this.#next++]!)
+      if (isPromise(what)) {
+        this.#pending = what
+        break
+      }
+      this.#say(what)
       text += this.#head
       this.#head = ''
       if (this.#pieces !== undefined) break
@@ -184,6 +203,10 @@ export class SseMessages {
     if (isLast) this.#next++
     return `${isFirst ? before + opening : ''}${json.slice(start, end)}${isLast ? after : ''}`
   }
+}
+
+function toText(what: string | Iterable<string>): string {
+  return Array.from(what).join('')
 }
 
 // With other text in place of its opening brace.

@@ -118,7 +118,7 @@ t.test('keeps the card of a definition, and refuses a bad one', async (t) => {
     [{ titel: 'x' }, /card\/titel: no such field/],
     [{ title: '' }, /card\/title/],
     [{ tags: [] }, /card\/tags/],
-    [{ tags: 'x' }, /card\/tags: expected a list, got a string/],
+    [{ tags: 'x' }, /card\/tags: expected a list that is not empty, got a string/],
     [{ inputModes: [] }, /card\/inputModes/],
     ...['text', 'text/', '/plain', '*', '*/plain', 'text/*; q=1', 'a b/c', 'text/plain\r\n', 'text/pl*'].map(
       (mode): [unknown, RegExp] => [{ outputModes: [mode] }, /card\/outputModes\/0/]

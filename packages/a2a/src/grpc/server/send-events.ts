@@ -26,7 +26,9 @@ export async function sendEvents(
       const reading = reader.read()
       const entries = isPromise(reading) ? await reading : reading
       for (const entry of entries) {
-        for (const event of events.next(entry)) if (!call.write(encode(event))) await untilDrained(call)
+        const making = events.next(entry)
+        for (const event of isPromise(making) ? await making : making)
+          if (!call.write(encode(event))) await untilDrained(call)
         if (events.ended || call.destroyed) return
       }
       if (entries.length === 0 && !reader.ended) await idle.untilNews()
