@@ -13,8 +13,8 @@ import t from 'tap'
 import { needsChromium } from '../../helpers/chromium.ts'
 import { resultsIn } from '../../helpers/make-browser-agent.ts'
 
-const NAME = 'canary-name-7319'
-const PASSWORD = 'canary/päss "7319"'
+const NAME = 'canary-name-zq7319'
+const PASSWORD = 'canary/päss "zq7319"'
 
 /** A login that gives away what it gets: in addresses, titles, texts, dialogs, names of files and scripts. */
 function leaky(url: URL): string {
@@ -117,7 +117,7 @@ t.test('secrets of a run in a real browser stand nowhere', needsChromium, async 
 
   const canaries = [
     NAME,
-    '7319',
+    'zq7319',
     encodeURIComponent(PASSWORD),
     Buffer.from(PASSWORD).toString('base64').slice(4, 20)
   ]
