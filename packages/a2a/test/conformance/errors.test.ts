@@ -42,7 +42,7 @@ const CASES: Case[] = [
     ...{ name: 'send', params: () => sayV1('x'), options: { extensions: required } }
   },
   {
-    ...{ rpc: -32009, http: 400, reason: 'VERSION_NOT_SUPPORTED', status: 'INVALID_ARGUMENT' },
+    ...{ rpc: -32009, http: 400, reason: 'VERSION_NOT_SUPPORTED', status: 'FAILED_PRECONDITION' },
     ...{ name: 'get', params: (id) => ({ id }), headers: { 'a2a-version': '7.0' } }
   }
 ]
@@ -78,7 +78,7 @@ t.test('a body of another type than JSON is a content type that is not supported
     const { error } = (await response.json()) as { error: Record<string, unknown> }
     const info = { reason: 'CONTENT_TYPE_NOT_SUPPORTED', domain: 'a2a-protocol.org' }
     if (binding === 'rpc') t.match(error, { code: -32005, data: [info] })
-    else t.match(error, { code: 400, status: 'FAILED_PRECONDITION', details: [info] })
+    else t.match(error, { code: 400, status: 'INVALID_ARGUMENT', details: [info] })
   }
 })
 

@@ -70,7 +70,7 @@ t.test('a part that the agent does not take is refused, in every version and on 
       t.match(streamed, [{ error: { code: -32005 } }])
     }
     const current = await askByRest(app, OPERATIONS.send.rest['1.0'][0]!, sayV1('', { parts: [part] }))
-    t.match(current, [{ error: { code: 400, status: 'FAILED_PRECONDITION' } }])
+    t.match(current, [{ error: { code: 400, status: 'INVALID_ARGUMENT' } }])
     t.match(JSON.stringify(current), /CONTENT_TYPE_NOT_SUPPORTED.*message\.parts\.0/)
     const old = { message: { role: 'ROLE_USER', content: [rest] } }
     t.match(await askByRest(app, OPERATIONS.send.rest['0.3'][0]!, old), [{ code: -32005 }])

@@ -1,5 +1,5 @@
 import { toDetails } from '../error-details.ts'
-import { createGrpcStatus } from '../grpc-status.ts'
+import { createGrpcStatus, type GrpcCode } from '../grpc-status.ts'
 import type { Fault } from '../to-fault.ts'
 
 /** Names of HTTP statuses in Google's APIs. */
@@ -14,6 +14,19 @@ const STATUS: Readonly<Record<number, string>> = {
   500: 'INTERNAL',
   502: 'INTERNAL',
   503: 'UNAVAILABLE'
+}
+
+/** Codes of the protocol's errors. @see https://a2a-protocol.org/v1.0.0/specification/#54-error-code-mappings */
+const CODES: Readonly<Record<string, GrpcCode>> = {
+  TASK_NOT_FOUND: 'NOT_FOUND',
+  TASK_NOT_CANCELABLE: 'FAILED_PRECONDITION',
+  PUSH_NOTIFICATION_NOT_SUPPORTED: 'FAILED_PRECONDITION',
+  UNSUPPORTED_OPERATION: 'FAILED_PRECONDITION',
+  CONTENT_TYPE_NOT_SUPPORTED: 'INVALID_ARGUMENT',
+  INVALID_AGENT_RESPONSE: 'INTERNAL',
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 'FAILED_PRECONDITION',
+  EXTENSION_SUPPORT_REQUIRED: 'FAILED_PRECONDITION',
+  VERSION_NOT_SUPPORTED: 'FAILED_PRECONDITION'
 }
 
 /** Statuses of errors of the protocol that differ from those of the service. */
@@ -35,20 +48,8 @@ export function restStatusOf({ httpStatus, reason }: Fault): number {
 export function encodeRestError(fault: Fault): object {
   const { reason, message } = fault
   const httpStatus = restStatusOf(fault)
-  const precondition = httpStatus === 400 && reason !== undefined && reason !== 'VERSION_NOT_SUPPORTED'
-  const status = precondition ? 'FAILED_PRECONDITION' : (STATUS[httpStatus] ?? 'UNKNOWN')
+  const status = (reason === undefined ? undefined : CODES[reason]) ?? STATUS[httpStatus] ?? 'UNKNOWN'
   return { error: { code: httpStatus, status, message, details: toDetails(fault) } }
 }
 
-/** @see https://a2a-protocol.org/v1.0.0/specification/#54-error-code-mappings */
-export const encodeGrpcError = createGrpcStatus({
-  TASK_NOT_FOUND: 'NOT_FOUND',
-  TASK_NOT_CANCELABLE: 'FAILED_PRECONDITION',
-  PUSH_NOTIFICATION_NOT_SUPPORTED: 'FAILED_PRECONDITION',
-  UNSUPPORTED_OPERATION: 'FAILED_PRECONDITION',
-  CONTENT_TYPE_NOT_SUPPORTED: 'INVALID_ARGUMENT',
-  INVALID_AGENT_RESPONSE: 'INTERNAL',
-  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 'FAILED_PRECONDITION',
-  EXTENSION_SUPPORT_REQUIRED: 'FAILED_PRECONDITION',
-  VERSION_NOT_SUPPORTED: 'FAILED_PRECONDITION'
-})
+export const encodeGrpcError = createGrpcStatus(CODES)
