@@ -12,6 +12,8 @@ interface Sample {
   /** Folders of the packages its README installs, itself first. */
   packages: readonly string[]
   wanted: readonly string[]
+  /** What its README installs for an option. */
+  later?: readonly string[]
   /** Checks the first program of its README, which runs on this port. */
   check(t: Test, running: Running, port: number, home: string): Promise<void>
 }
@@ -20,6 +22,7 @@ const SAMPLES: readonly Sample[] = [
   {
     packages: ['a2a', 'registry'],
     wanted: ['@svc/a2a', 'fastify'],
+    later: ['@grpc/grpc-js', '@bufbuild/protobuf'],
     async check(t, running, port, home) {
       await untilUp(`http://localhost:${port}`, running)
       const answers: string[] = []
@@ -53,7 +56,7 @@ function installers(home: string, registry: string): Record<string, string[]> {
   }
 }
 
-for (const { packages, wanted, check } of SAMPLES) {
+for (const { packages, wanted, later = [], check } of SAMPLES) {
   const readme = `packages/${packages[0]}/README.md`
 
   t.test(`@svc/${packages[0]}, installed as in its README`, async (t) => {
@@ -67,7 +70,7 @@ for (const { packages, wanted, check } of SAMPLES) {
     const tarballs: string[] = []
     for (const name of packages) tarballs.push(await pack(name, packed))
     const registry = await startRegistry(t, tarballs, packed)
-    t.same(installsOf(readme), wanted)
+    t.same(installsOf(readme), [...wanted, ...later])
     for (const [name, command] of Object.entries(installers(home, registry))) {
       await t.test(`with ${name}`, async (t) => {
         const cwd = join(home, name)

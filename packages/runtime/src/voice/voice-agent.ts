@@ -15,6 +15,12 @@ import { OneShotLink, readMessage } from './one-shot-link.ts'
 import { planVoice, type VoicePlan } from './plan-voice.ts'
 import type { VoiceAgentOptions } from './voice-options.ts'
 
+/** The media types of messages to it and of its answers, unless its card names others. */
+const VOICE_MODES = {
+  inputModes: ['text/plain', 'audio/*'],
+  outputModes: ['text/plain', 'audio/wav']
+} as const
+
 /**
  * An agent that can be called: `converse` holds a call, over the link of any surface. Its `run` and `stream` take a message with audio
  * or text, and are a call of one turn whose answer is an audio file.
@@ -25,7 +31,7 @@ export class VoiceAgent extends BaseRunnable implements VoiceRunnable {
   /** @throws VOICE_ERR_BAD_OPTION, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_NAME_TAKEN, and the errors of tools */
   constructor(options: VoiceAgentOptions) {
     const plan = planVoice(options)
-    super(options, plan.name)
+    super({ ...options, card: { ...VOICE_MODES, ...options.card } }, plan.name)
     this.#plan = plan
     this.join(options)
   }
