@@ -16,6 +16,8 @@ export interface ChatAppRequest {
   options?: UiStreamOptions & { prefix?: string }
   engine?: RegistryPluginOptions
   fastify?: FastifyServerOptions
+  /** Default: a free one. */
+  port?: number
   /** Registers plugins before the registry. */
   before?(app: FastifyInstance): Promise<unknown>
   /** Registers plugins after the chats. */
@@ -35,7 +37,7 @@ type Test = { teardown(fn: () => unknown): unknown }
 
 /** Serves chats under `/api` on a free port until the test ends. */
 export async function chatApp(t: Test, request: ChatAppRequest = {}): Promise<ChatApp> {
-  const { runnables = [], add, options, engine, fastify, before, after } = request
+  const { runnables = [], add, options, engine, fastify, port = 0, before, after } = request
   const app: FastifyInstance = Fastify({ forceCloseConnections: true, ...fastify })
   await before?.(app)
   const registry = createRegistry()
@@ -44,7 +46,7 @@ export async function chatApp(t: Test, request: ChatAppRequest = {}): Promise<Ch
   await app.register(registryPlugin, { registry, drainTimeout: 50, ...engine })
   await app.register(uiStream, { prefix: '/api', ...options })
   await after?.(app)
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const origin = await app.listen({ port, host: '127.0.0.1' })
   t.teardown(() => app.close())
   return { app, runs: app.runs, origin, api: (name) => `${origin}/api/chat/${name}` }
 }

@@ -1,8 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { Agent } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import store from '@svc/store'
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import t, { type Test } from 'tap'
+import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat } from '../helpers/test-chat.ts'
 
 const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url).pathname
@@ -85,4 +89,34 @@ t.test('kill -9 while an approval is pending: the answer reaches the next proces
     chat.lastMessage!.parts.find(({ type }) => type === 'tool-send'),
     { state: 'output-available', output: 'sent to ann' }
   )
+})
+
+t.test('an orderly restart breaks streams off, so that pages resume', async (t) => {
+  const url = `sqlite:${join(t.testdir(), 'chats.db')}`
+  const model = scriptedModel((_, index) => ({
+    text: ['one ', 'two'],
+    ...(index === 0 && { hangs: 'stream' })
+  }))
+  const serve = async (port: number) => {
+    const lines: string[] = []
+    const { app, api, origin } = await chatApp(t, {
+      fastify: { logger: { level: 'error', stream: { write: (line) => void lines.push(line) } } },
+      before: async (app) => app.register(store, { url }),
+      add: (registry) => new Agent({ name: 'support', model, registry }),
+      port
+    })
+    return { app, lines, api: api('support'), port: Number(new URL(origin).port) }
+  }
+  const first = await serve(0)
+  const chat = new TestChat(first.api)
+  const sent = chat.sendMessage({ text: 'Count' })
+  await chat.until(({ text }) => text === 'one two')
+  await first.app.close()
+  await sent
+  t.equal(chat.status, 'error', 'it is no whole answer')
+  t.same(first.lines, [])
+  await serve(first.port)
+  await chat.resumeStream()
+  t.equal(chat.text, 'one two')
+  t.match(chat.lastMessage!.metadata, { status: 'completed' })
 })
