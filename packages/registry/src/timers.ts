@@ -51,11 +51,11 @@ export async function sleepUntil(time: number, signal?: AbortSignal, now = Date.
   }
 }
 
-/** Waits for a promise, for `ms` milliseconds at most. */
-export async function within(ms: number, done: Promise<unknown>): Promise<void> {
+/** Waits for a promise, for `ms` milliseconds at most; undefined if it settles later. */
+export async function within<T>(ms: number, done: Promise<T>): Promise<T | undefined> {
   const timeout = new AbortController()
   try {
-    await Promise.race([done, pause(ms, undefined, { signal: timeout.signal })])
+    return await Promise.race([done, pause(ms, undefined, { signal: timeout.signal })])
   } finally {
     timeout.abort()
   }

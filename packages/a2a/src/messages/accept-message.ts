@@ -4,7 +4,7 @@ import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'
 import { answerTask } from './answer-task.ts'
 import { asAnswer } from './as-answer.ts'
-import { chooseAgent, requireMayRun } from './choose-agent.ts'
+import { chooseAgent, lastTaskOf, requireMayRun } from './choose-agent.ts'
 import { asOwnTask } from './own-task.ts'
 import { requireInputModes, requireOutputModes } from './require-modes.ts'
 import { toStartKey } from './start-key.ts'
@@ -27,16 +27,17 @@ export async function acceptMessage(surface: Surface, call: Call, request: SendR
 
 async function dispatch(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
   const { push, message } = request
-  const { taskId } = message
+  const { taskId, contextId } = message
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
     if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request))
     if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }
-  const answer = message.contextId === undefined ? undefined : await asAnswer(surface, call, request)
+  const findLast = contextId === undefined ? undefined : lastTaskOf(surface, call, contextId)
+  const answer = findLast && (await asAnswer(surface, call, request, findLast))
   if (answer !== undefined) return dispatch(surface, call, answer)
-  const agent = await chooseAgent(surface, call, request)
+  const agent = await chooseAgent(surface, call, request, findLast)
   await requireMayRun(surface, call, agent)
   requireInputModes(surface, agent, message.parts)
   requireOutputModes(surface, agent, request)

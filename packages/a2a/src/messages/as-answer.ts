@@ -1,7 +1,7 @@
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
-import { readAgentName } from './choose-agent.ts'
+import { readAgentName, type FindLast } from './choose-agent.ts'
 import { takesText } from './find-answered.ts'
 import { withoutContent } from './kept-message.ts'
 import { readAnswer } from './read-answer.ts'
@@ -18,14 +18,14 @@ import { withoutBytes } from './without-bytes.ts'
 export async function asAnswer(
   surface: Surface,
   call: Call,
-  request: SendRequest
+  request: SendRequest,
+  findLast: FindLast
 ): Promise<SendRequest | undefined> {
   const { message } = request
-  const { contextId } = message
-  const text = contextId === undefined ? undefined : readText(request)
-  if (contextId === undefined || text === undefined) return undefined
-  const { exposed, tasks, runs } = surface
-  const last = await tasks.lastOfContext(exposed.registries(), call.principal.sub, contextId)
+  const text = readText(request)
+  if (text === undefined) return undefined
+  const { exposed, runs } = surface
+  const last = await findLast()
   if (last === undefined || exposed.find(last.agentName) === undefined) return undefined
   if ((readAgentName(request) ?? last.agentName) !== last.agentName) return undefined
   const answer = { ...message, taskId: last.taskId }

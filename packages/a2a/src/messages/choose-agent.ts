@@ -1,4 +1,4 @@
-import type { Runnable } from '@svc/registry'
+import type { Awaitable, Runnable, StoredTask } from '@svc/registry'
 import { requireAllowed, type AccessErrors } from '@svc/registry/kit'
 import { A2A_ERR_FORBIDDEN, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
@@ -20,7 +20,12 @@ export function readAgentName({ message, metadata }: SendRequest): string | unde
  * first.
  * @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
  */
-export async function chooseAgent(surface: Surface, call: Call, request: SendRequest): Promise<Runnable> {
+export async function chooseAgent(
+  surface: Surface,
+  call: Call,
+  request: SendRequest,
+  findLast: FindLast | undefined
+): Promise<Runnable> {
   const { exposed } = surface
   const named = readAgentName(request)
   const all = exposed.all()
@@ -31,20 +36,29 @@ export async function chooseAgent(surface: Surface, call: Call, request: SendReq
 
   const { parts, contextId } = request.message
   const mentioned = exposed.mentionedIn(textOf(parts))
-  if (mentioned !== undefined || contextId === undefined) return mentioned ?? first
-  const last = await lastOfContext(surface, call, contextId)
+  if (mentioned !== undefined || contextId === undefined || findLast === undefined) return mentioned ?? first
+  const last = await lastOfContext(surface, call, contextId, findLast)
   return (last === undefined ? undefined : exposed.find(last)) ?? first
+}
+
+/** Finds the last task of a message's context. */
+export type FindLast = () => Awaitable<StoredTask | undefined>
+
+/** Finds the last task of a context, looking it up once. */
+export function lastTaskOf({ exposed, tasks }: Surface, { principal }: Call, contextId: string): FindLast {
+  let found: Awaitable<StoredTask | undefined>
+  return () => (found ??= tasks.lastOfContext(exposed.registries(), principal.sub, contextId))
 }
 
 // A message alone leaves no task, but a run.
 async function lastOfContext(
   surface: Surface,
   { principal: { sub: owner } }: Call,
-  contextId: string
+  contextId: string,
+  findLast: FindLast
 ): Promise<string | undefined> {
-  const { exposed, tasks, runs } = surface
-  if (!exposed.all().some((agent) => repliesByMessage(surface, agent)))
-    return (await tasks.lastOfContext(exposed.registries(), owner, contextId))?.agentName
+  const { exposed, runs } = surface
+  if (!exposed.all().some((agent) => repliesByMessage(surface, agent))) return (await findLast())?.agentName
   const scope = exposed.scope()
   const page = await runs.stores.runs.listChanged({ owner, scope, sessionId: contextId, limit: 1 })
   return page.runs[0]?.name

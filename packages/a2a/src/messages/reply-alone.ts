@@ -1,5 +1,5 @@
 import type { RunResult } from '@svc/registry'
-import { loadResult } from '@svc/registry/kit'
+import { loadResult, within } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
@@ -23,18 +23,6 @@ export async function replyAlone(
     return replyMessage(run, await toReplyParts(result, run.runId, outputs))
   await storeTask?.()
   return undefined
-}
-
-async function within<T>(limit: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limit)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 // Of a message that is repeated.

@@ -1,4 +1,5 @@
 import type { Run, RunInput, Runnable, RunResult, StartOptions, WhenBusy } from '@svc/registry'
+import { isPromise } from '@svc/registry/kit'
 import { NOTHING_PENDING } from '@svc/registry/store-kit'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
@@ -36,6 +37,8 @@ export async function startTask(
   const { principal, log } = call
   const { runs, tasks, exposed } = surface
   const start = exposed.startOptions(agent)
+  const accompanying = toEnvelope(surface, call, request)
+  const envelope = isPromise(accompanying) ? await accompanying : accompanying
   let isAsked = false
   let onAsked: (() => void) | undefined
   const run = await startOnce(surface, agent, toInput(message.parts, agent), {
@@ -43,7 +46,7 @@ export async function startTask(
     sessionId: message.contextId,
     principal,
     log,
-    envelope: await toEnvelope(surface, call, request),
+    envelope,
     whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
     afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
     startKey: toStartKey(message, surface, call),

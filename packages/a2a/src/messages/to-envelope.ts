@@ -1,19 +1,26 @@
-import type { Envelope } from '@svc/registry'
+import type { Awaitable, Envelope } from '@svc/registry'
 import { codeOf } from '@svc/registry/kit'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { requireTask } from '../tasks/task-access.ts'
 
 /** What accompanies a message; undefined if nothing does. Metadata of the message overrides that of the request. */
-export async function toEnvelope(
+export function toEnvelope(
   surface: Surface,
   call: Call,
-  { message, metadata: around, acceptedOutputModes }: SendRequest
-): Promise<Envelope | undefined> {
-  const { extensions } = call
-  const { metadata: own, referenceTaskIds: named = [] } = message
+  request: SendRequest
+): Awaitable<Envelope | undefined> {
+  const { referenceTaskIds: named = [] } = request.message
+  if (named.length === 0) return build(call, request, named)
+  return findReferred(surface, call, named).then((found) => build(call, request, found))
+}
+
+function build(
+  { extensions }: Call,
+  { message: { metadata: own }, metadata: around, acceptedOutputModes }: SendRequest,
+  referenceTaskIds: readonly string[]
+): Envelope | undefined {
   const metadata = around && own ? { ...around, ...own } : (own ?? around)
-  const referenceTaskIds = named.length === 0 ? named : await findReferred(surface, call, named)
   const isEmpty = extensions.length === 0 && referenceTaskIds.length === 0
   if (isEmpty && metadata === undefined && acceptedOutputModes === undefined) return undefined
   return {

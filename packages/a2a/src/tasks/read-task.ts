@@ -1,6 +1,5 @@
 import {
   isTerminalStatus,
-  type InputSummary,
   type RunEngine,
   type RunResult,
   type RunSummary,
@@ -16,7 +15,7 @@ import { toArtifacts } from './artifacts.ts'
 import { readHistory } from './history.ts'
 import { takesText } from './tailor-parts.ts'
 import type { TaskEvents } from './task-events.ts'
-import { failedState, waitingState } from './task-state.ts'
+import { failedState, firstToAnswer, waitingState } from './task-state.ts'
 import { createTaskEvents } from './tailored-events.ts'
 
 /** Where tasks are read from. */
@@ -148,15 +147,10 @@ async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Prom
     return { state: failedState(error), timestamp, message: errorMessage(task, error) }
   if (state !== 'input-required') return { state, timestamp }
   const { approvals, inputs } = run.waiting
-  const first = firstOf([...approvals.first, ...inputs.first])
+  const pending = [...approvals.first, ...inputs.first]
+  const first = firstToAnswer(pending.toSorted((a, b) => a.expiresAt - b.expiresAt))
   if (first === undefined) return { state: 'working', timestamp }
   const prompt = await readPrompt(runs, first, isWhole)
   const isOnly = approvals.count + inputs.count === 1
   return { state: waitingState([first]), timestamp, message: promptMessage(task, prompt, isOnly) }
-}
-
-// Credentials come first, then what expires first.
-function firstOf(pending: readonly InputSummary[]): InputSummary | undefined {
-  const byTime = pending.toSorted((a, b) => a.expiresAt - b.expiresAt)
-  return byTime.find(({ kind }) => kind === 'auth') ?? byTime[0]
 }

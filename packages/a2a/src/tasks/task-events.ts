@@ -5,7 +5,7 @@ import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { errorMessage, promptMessage, promptOf, type InputPrompt } from './agent-messages.ts'
 import { answerArtifact, fileArtifact, toolArtifact } from './artifacts.ts'
-import { failedState, toRunStatus, waitingState } from './task-state.ts'
+import { failedState, firstToAnswer, toRunStatus, waitingState } from './task-state.ts'
 
 /** The task of the events. */
 export interface EventTask {
@@ -135,8 +135,7 @@ export class TaskEvents {
 
   #answered(inputId: string, at: number): TaskEvent {
     this.#waiting.delete(inputId)
-    const waiting = [...this.#waiting.values()]
-    const next = waiting.find(({ kind }) => kind === 'auth') ?? waiting[0]
+    const next = firstToAnswer([...this.#waiting.values()])
     return next === undefined ? this.#status({ state: 'working' }, at) : this.#ask(next, at)
   }
 

@@ -17,6 +17,11 @@ export function waitingState(
   return 'input-required'
 }
 
+/** The input that a task asks for, of those that its run waits for: credentials, or else the first. */
+export function firstToAnswer<I extends Pick<InputSummary, 'kind'>>(inputs: readonly I[]): I | undefined {
+  return inputs.find(({ kind }) => kind === 'auth') ?? inputs[0]
+}
+
 /** The state of a run, without reading its inputs. */
 export function taskStateOf({ status, error, waiting }: Pick<RunSummary, 'status' | 'error' | 'waiting'>) {
   if (status === 'failed') return failedState(error)

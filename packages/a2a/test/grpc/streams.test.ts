@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js'
 import { grpcBinding } from '@svc/a2a/grpc'
 import { createInProcessStores, type RunnableDefinition } from '@svc/registry'
 import t, { type Test } from 'tap'
-import { chunks, createWaiting } from '../helpers/agents.ts'
+import { chunks, createLasting, createWaiting } from '../helpers/agents.ts'
 import { anyone, buildApp, echo, sayV1, type AppRequest } from '../helpers/build-app.ts'
 import { connectGrpc, detailsOf, failureOf, grpcUrlOf } from '../helpers/grpc-client.ts'
 import { createReceiver } from '../helpers/receiver.ts'
@@ -139,19 +139,9 @@ t.test(
 t.test(
   'a stream whose task outlives the service is unavailable, and is followed again after the restart',
   async (t) => {
-    let held = true
-    const lasting: RunnableDefinition = {
-      kind: 'agent',
-      name: 'lasting',
-      resumable: true,
-      async *stream(_input, context) {
-        yield { type: 'text', text: 'half, ' }
-        await context.step('long', () => (held ? new Promise(() => {}) : null))
-        yield { type: 'text', text: 'whole' }
-      }
-    }
+    const lasting = createLasting()
     const request = {
-      runnables: [lasting],
+      runnables: [lasting.runnable],
       engine: { stores: createInProcessStores(), drainTimeout: 50 },
       options: { authenticate: anyone }
     }
@@ -161,7 +151,7 @@ t.test(
     const ended = failureOf(once(stream, 'end'))
     await first.app.close()
     t.match(await ended, { code: status.UNAVAILABLE })
-    held = false
+    lasting.letGo()
     const second = await serve(t, request)
     const events = await second.client.stream('SubscribeToTask', { id: task.id }).catch(() => [])
     t.match(

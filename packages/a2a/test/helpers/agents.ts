@@ -123,3 +123,19 @@ export const clientCaller: RunnableDefinition = {
   run: async (_input, context) =>
     JSON.stringify(await context.callClient({ toolCallId: 'c', toolName: 'locate', args: { near: 'x' } }))
 }
+
+/** An agent with a step that outlasts a shutdown, until it is released. */
+export function createLasting() {
+  let held = true
+  const runnable: RunnableDefinition = {
+    kind: 'agent',
+    name: 'lasting',
+    resumable: true,
+    async *stream(_input, context) {
+      yield { type: 'text', text: 'half, ' }
+      await context.step('long', () => (held ? new Promise(() => {}) : null))
+      yield { type: 'text', text: 'whole' }
+    }
+  }
+  return { runnable, letGo: () => (held = false) }
+}

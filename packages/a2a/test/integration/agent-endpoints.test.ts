@@ -3,6 +3,7 @@ import type { RunnableDefinition } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
+import { askRoute } from '../helpers/ask-route.ts'
 import { anyone, buildApp, echo, eventsOf, say, sayV1, type TestApp } from '../helpers/build-app.ts'
 import { faultsOf } from '../helpers/published/faults-of.ts'
 
@@ -21,27 +22,16 @@ const maker: RunnableDefinition = {
   }
 }
 
-async function ask({ url }: TestApp, route: string, body?: object, headers = {}) {
-  const [method = '', path = ''] = route.split(' ')
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
-    ...(body && { body: JSON.stringify(body) })
-  })
-  const text = await response.text()
-  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text, text }
-}
-
 /** JSON-RPC at the endpoint of an agent. */
 async function rpc(app: TestApp, agent: string, method: string, params: object, headers = {}) {
   const call = { jsonrpc: '2.0', id: 1, method, params }
-  return (await ask(app, `POST /agents/${encodeURIComponent(agent)}`, call, headers)).body
+  return (await askRoute(app, `POST /agents/${encodeURIComponent(agent)}`, call, headers)).body
 }
 
 t.test('the card of one agent has its own endpoint, in the form of every version', async (t) => {
   const app = await buildApp(t, { runnables: ['first', 'my agent'].map(named), options: { name: 'All' } })
   const url = `${app.url}/agents/my%20agent`
-  const { body: both } = await ask(app, `GET /agents/my%20agent${CARD}`)
+  const { body: both } = await askRoute(app, `GET /agents/my%20agent${CARD}`)
   t.match(both, {
     name: 'my agent',
     url,
@@ -52,18 +42,20 @@ t.test('the card of one agent has its own endpoint, in the form of every version
   })
   t.equal(both.skills.length, 1)
   t.notMatch(JSON.stringify(both), /"tenant"/)
-  t.same((await ask(app, 'GET /agents/my%20agent/.well-known/agent.json')).body, both)
-  t.same((await ask(app, 'GET /.well-known/my%20agent/agent-card.json')).body, both)
-  const { body: pure } = await ask(app, `GET /agents/my%20agent${CARD}`, undefined, { 'a2a-version': '1.0' })
+  t.same((await askRoute(app, 'GET /agents/my%20agent/.well-known/agent.json')).body, both)
+  t.same((await askRoute(app, 'GET /.well-known/my%20agent/agent-card.json')).body, both)
+  const { body: pure } = await askRoute(app, `GET /agents/my%20agent${CARD}`, undefined, {
+    'a2a-version': '1.0'
+  })
   t.same(faultsOf('1.0', 'AgentCard', pure), [])
   t.match(pure, { supportedInterfaces: [{ url }, { url }, { url }, { url }] })
-  t.equal((await ask(app, `HEAD /agents/first${CARD}`)).status, 200)
-  t.equal((await ask(app, `GET /agents/nobody${CARD}`)).status, 404)
+  t.equal((await askRoute(app, `HEAD /agents/first${CARD}`)).status, 200)
+  t.equal((await askRoute(app, `GET /agents/nobody${CARD}`)).status, 404)
 
   for (const version of ['0.3', '1.0'] as const) {
     const one = await buildApp(t, { runnables: [named('ada')], options: { versions: [version] } })
-    t.same(faultsOf(version, 'AgentCard', (await ask(one, `GET /agents/ada${CARD}`)).body), [], version)
-    t.equal((await ask(one, `GET /ada${CARD}`)).status, version === '1.0' ? 200 : 404, 'as a tenant')
+    t.same(faultsOf(version, 'AgentCard', (await askRoute(one, `GET /agents/ada${CARD}`)).body), [], version)
+    t.equal((await askRoute(one, `GET /ada${CARD}`)).status, version === '1.0' ? 200 : 404, 'as a tenant')
   }
 })
 
@@ -73,12 +65,16 @@ t.test('every message to the endpoint of an agent goes to it', async (t) => {
   t.match(await rpc(app, 'ada', 'message/send', say('hello first')), { result: { kind: 'task', ...mine } })
   t.match(await rpc(app, 'ada', 'SendMessage', sayV1('hello first')), { result: { task: mine } })
   const call = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: say('first') }
-  const events = eventsOf((await ask(app, 'POST /agents/ada/', call)).text)
+  const events = eventsOf((await askRoute(app, 'POST /agents/ada/', call)).text)
   t.match(events[0], { result: mine })
   t.match(events.at(-1), { result: { final: true, status: { state: 'completed' } } })
-  t.match((await ask(app, 'POST /agents/ada/v1/message:send', { message: restMessage })).body, { task: mine })
-  t.match((await ask(app, 'POST /agents/ada/message%3Asend', sayV1('first'))).body, { task: mine })
-  t.match(eventsOf((await ask(app, 'POST /agents/ada/message:stream', sayV1('x'))).text)[0], { task: mine })
+  t.match((await askRoute(app, 'POST /agents/ada/v1/message:send', { message: restMessage })).body, {
+    task: mine
+  })
+  t.match((await askRoute(app, 'POST /agents/ada/message%3Asend', sayV1('first'))).body, { task: mine })
+  t.match(eventsOf((await askRoute(app, 'POST /agents/ada/message:stream', sayV1('x'))).text)[0], {
+    task: mine
+  })
   t.match(await rpc(app, 'ada', 'SendMessage', { tenant: 'ada', ...sayV1('x') }), { result: { task: mine } })
   const known = { error: { code: -32602, message: /known: "ada"/ } }
   t.match(await rpc(app, 'ada', 'SendMessage', { tenant: 'first', ...sayV1('x') }), known)
@@ -103,13 +99,13 @@ t.test('tasks of other agents do not exist there', async (t) => {
     ['tasks/pushNotificationConfig/set', config]
   ] as const)
     t.match(await rpc(app, 'bob', method, params), { error: { code: -32001 } }, method)
-  t.equal((await ask(app, `GET /agents/bob/v1/tasks/${id}`)).status, 404)
-  t.equal((await ask(app, `GET /agents/bob/tasks/${id}`)).status, 404)
-  t.match((await ask(app, 'GET /agents/ada/tasks')).body, { totalSize: 1, tasks: [{ id }] })
-  t.match((await ask(app, 'GET /agents/asker/v1/tasks')).body, { tasks: [] })
+  t.equal((await askRoute(app, `GET /agents/bob/v1/tasks/${id}`)).status, 404)
+  t.equal((await askRoute(app, `GET /agents/bob/tasks/${id}`)).status, 404)
+  t.match((await askRoute(app, 'GET /agents/ada/tasks')).body, { totalSize: 1, tasks: [{ id }] })
+  t.match((await askRoute(app, 'GET /agents/asker/v1/tasks')).body, { tasks: [] })
   t.match(await rpc(app, 'ada', 'tasks/pushNotificationConfig/set', config), { result: { taskId: id } })
-  t.match((await ask(app, `GET /agents/ada/v1/tasks/${id}`)).body, { id })
-  t.match((await ask(app, `POST /agents/ada/v1/tasks/${id}:cancel`)).body, { id })
+  t.match((await askRoute(app, `GET /agents/ada/v1/tasks/${id}`)).body, { id })
+  t.match((await askRoute(app, `POST /agents/ada/v1/tasks/${id}:cancel`)).body, { id })
   const asked = (await rpc(app, 'asker', 'message/send', say('x'))).result
   t.match(await rpc(app, 'asker', 'message/send', say('approve', { taskId: asked.id })), {
     result: { status: { state: 'completed' } }
@@ -161,8 +157,10 @@ t.test('the endpoint is guarded, and has an extended card of its own', async (t)
 
 t.test('errors have the form of the path, and a body that is no JSON is refused', async (t) => {
   const app = await buildApp(t)
-  t.match((await ask(app, 'GET /agents/echo/v1/tasks/x')).body, { code: -32001 })
-  t.match((await ask(app, 'GET /agents/echo/tasks/x')).body, { error: { code: 404, status: 'NOT_FOUND' } })
+  t.match((await askRoute(app, 'GET /agents/echo/v1/tasks/x')).body, { code: -32001 })
+  t.match((await askRoute(app, 'GET /agents/echo/tasks/x')).body, {
+    error: { code: 404, status: 'NOT_FOUND' }
+  })
   t.match(await rpc(app, 'echo', 'tasks/get', { id: 'x' }), { error: { code: -32001 } })
   t.match(await rpc(app, 'echo', 'tasks/get', { id: 'x' }, { 'a2a-version': '7.0' }), {
     error: { code: -32009 }
@@ -177,21 +175,21 @@ t.test('errors have the form of the path, and a body that is no JSON is refused'
 
 t.test('endpoints follow agents that are added and removed', async (t) => {
   const app = await buildApp(t)
-  t.equal((await ask(app, 'POST /agents/later', {})).status, 404)
+  t.equal((await askRoute(app, 'POST /agents/later', {})).status, 404)
   app.app.registry.add(named('later'))
   t.match(await rpc(app, 'later', 'message/send', say('x')), { result: { metadata: { agentName: 'later' } } })
   app.app.registry.remove('agent', 'later')
-  t.equal((await ask(app, 'POST /agents/later', {})).status, 404)
+  t.equal((await askRoute(app, 'POST /agents/later', {})).status, 404)
 })
 
 t.test('agents named as the paths are still reached', async (t) => {
   const app = await buildApp(t, { runnables: ['agents', 'tasks', '.well-known'].map(named) })
   for (const name of ['agents', 'tasks', '.well-known'])
     t.match(await rpc(app, name, 'message/send', say('x')), { result: { metadata: { agentName: name } } })
-  t.match((await ask(app, 'POST /agents/message:send', sayV1('x'))).body, {
+  t.match((await askRoute(app, 'POST /agents/message:send', sayV1('x'))).body, {
     task: { metadata: { agentName: 'agents' } }
   })
-  t.match((await ask(app, 'GET /agents/tasks')).body, { totalSize: 2 })
+  t.match((await askRoute(app, 'GET /agents/tasks')).body, { totalSize: 2 })
 })
 
 t.test('the path is an option, below a prefix and the public URL too', async (t) => {

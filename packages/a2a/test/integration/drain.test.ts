@@ -1,6 +1,6 @@
-import { createInProcessStores, type RunnableDefinition } from '@svc/registry'
+import { createInProcessStores } from '@svc/registry'
 import t from 'tap'
-import { asker, createWaiting } from '../helpers/agents.ts'
+import { asker, createLasting, createWaiting } from '../helpers/agents.ts'
 import { anyone, buildApp, eventsOf, say, sayV1, type RpcReply } from '../helpers/build-app.ts'
 
 // The default of `Fastify()`.
@@ -62,22 +62,6 @@ t.test('while draining, tasks are read, watched, canceled and answered; new ones
   })
   await closed
 })
-
-/** An agent with a step that outlasts a shutdown, until it is released. */
-function createLasting() {
-  let held = true
-  const runnable: RunnableDefinition = {
-    kind: 'agent',
-    name: 'lasting',
-    resumable: true,
-    async *stream(_input, context) {
-      yield { type: 'text', text: 'half, ' }
-      await context.step('long', () => (held ? new Promise(() => {}) : null))
-      yield { type: 'text', text: 'whole' }
-    }
-  }
-  return { runnable, letGo: () => (held = false) }
-}
 
 t.test(
   'a client that waits for a task that outlives the service gets `working`, and its stream no end',

@@ -1,32 +1,21 @@
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
-import { anyone, buildApp, echo, eventsOf, say, sayV1, type TestApp } from '../helpers/build-app.ts'
+import { askRoute } from '../helpers/ask-route.ts'
+import { anyone, buildApp, echo, eventsOf, say, sayV1 } from '../helpers/build-app.ts'
 import { faultsOf } from '../helpers/published/faults-of.ts'
 
 const named = (name: string) => ({ ...echo, name })
-
-/** Sends a request to a path below the base path. */
-async function rest({ url }: TestApp, route: string, body?: object, headers = {}) {
-  const [method = '', path = ''] = route.split(' ')
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
-    ...(body && { body: JSON.stringify(body) })
-  })
-  const text = await response.text()
-  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text, text }
-}
 
 t.test('a tenant is an agent, on both bindings', async (t) => {
   const app = await buildApp(t, { runnables: ['first', 'ada', 'my agent'].map(named) })
   const ways: [name: string, send: (tenant: string, message: object) => Promise<unknown>][] = [
     ['JSON-RPC', async (tenant, said) => (await app.rpc('SendMessage', { tenant, ...said })).result],
-    ['a path', async (tenant, said) => (await rest(app, `POST /${tenant}/message:send`, said)).body],
-    ['a body', async (tenant, said) => (await rest(app, 'POST /message:send', { tenant, ...said })).body],
+    ['a path', async (tenant, said) => (await askRoute(app, `POST /${tenant}/message:send`, said)).body],
+    ['a body', async (tenant, said) => (await askRoute(app, 'POST /message:send', { tenant, ...said })).body],
     [
       'a path, over a body',
       async (tenant, said) =>
-        (await rest(app, `POST /${tenant}/message%3Asend`, { tenant: 'first', ...said })).body
+        (await askRoute(app, `POST /${tenant}/message%3Asend`, { tenant: 'first', ...said })).body
     ]
   ]
   for (const [name, send] of ways) {
@@ -38,13 +27,13 @@ t.test('a tenant is an agent, on both bindings', async (t) => {
     t.match(await agentOf('ada', 'hello first'), { agentName: 'ada' }, 'more than a mention')
     t.match(await agentOf('ada', 'hello', { metadata: { agentName: 'ada' } }), { agentName: 'ada' })
   }
-  t.match(await rest(app, 'POST /my%20agent/message:send', sayV1('x')), {
+  t.match(await askRoute(app, 'POST /my%20agent/message:send', sayV1('x')), {
     body: { task: { metadata: { agentName: 'my agent' } } }
   })
   t.match(await app.rpc('SendMessage', { tenant: '', ...sayV1('x') }), {
     result: { task: { metadata: { agentName: 'first' } } }
   })
-  t.match(await rest(app, 'POST /ada/message:stream', sayV1('x')), { text: /"agentName":"ada"/ })
+  t.match(await askRoute(app, 'POST /ada/message:stream', sayV1('x')), { text: /"agentName":"ada"/ })
 })
 
 t.test('an unknown tenant, and a message that contradicts its tenant', async (t) => {
@@ -58,11 +47,11 @@ t.test('an unknown tenant, and a message that contradicts its tenant', async (t)
   ] as const)
     t.match(await app.rpc(method, { tenant: 'bob', ...params }), { error: unknown }, method)
   t.match(await app.rpc('ListTasks', { tenant: 1 }), { error: { code: -32602, message: /tenant/ } })
-  t.match(await rest(app, 'GET /tasks?tenant=bob'), {
+  t.match(await askRoute(app, 'GET /tasks?tenant=bob'), {
     status: 400,
     body: { error: { details: [{}, { fieldViolations: [{ field: 'tenant' }] }] } }
   })
-  t.match(await rest(app, 'DELETE /tasks/x/pushNotificationConfigs/y?tenant=bob'), {
+  t.match(await askRoute(app, 'DELETE /tasks/x/pushNotificationConfigs/y?tenant=bob'), {
     body: { error: { message: /tenant: No agent "bob"/ } }
   })
   const said = sayV1('x', { metadata: { agentName: 'first' } })
@@ -81,18 +70,18 @@ t.test('a tenant sees the tasks of its agent only', async (t) => {
   const { id } = result.task
   await app.rpc('SendMessage', { tenant: 'bob', ...sayV1('x') })
   t.match(await app.rpc('ListTasks', { tenant: 'ada' }), { result: { totalSize: 1, tasks: [{ id }] } })
-  t.match((await rest(app, 'GET /bob/tasks')).body, { totalSize: 1 })
-  t.match((await rest(app, 'GET /tasks')).body, { totalSize: 2 })
+  t.match((await askRoute(app, 'GET /bob/tasks')).body, { totalSize: 1 })
+  t.match((await askRoute(app, 'GET /tasks')).body, { totalSize: 2 })
   for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask'])
     t.match(await app.rpc(method, { tenant: 'bob', id }), { error: { code: -32001 } }, method)
   for (const route of ['GET /bob/tasks/', 'POST /bob/tasks/:cancel', 'GET /bob/tasks/:subscribe'])
     t.match(
-      await rest(app, route.replace('tasks/', `tasks/${id}`)),
+      await askRoute(app, route.replace('tasks/', `tasks/${id}`)),
       { status: 404, body: { error: {} } },
       route
     )
-  t.match((await rest(app, `GET /ada/tasks/${id}`)).body, { id })
-  t.match((await rest(app, `POST /ada/tasks/${id}:cancel`)).body, { id })
+  t.match((await askRoute(app, `GET /ada/tasks/${id}`)).body, { id })
+  t.match((await askRoute(app, `POST /ada/tasks/${id}:cancel`)).body, { id })
 
   const asked = await app.rpc('SendMessage', { tenant: 'asker', ...sayV1('x') })
   const answer = sayV1('approve', { taskId: asked.result.task.id })
@@ -119,7 +108,7 @@ t.test('the card of each agent names it as the tenant', async (t) => {
     options: { name: 'All', authenticate: anyone, extendedCard: (card) => ({ ...card, description: 'more' }) }
   })
   const { url } = app
-  const card = await rest(app, 'GET /ada/.well-known/agent-card.json')
+  const card = await askRoute(app, 'GET /ada/.well-known/agent-card.json')
   t.same(faultsOf('1.0', 'AgentCard', card.body), [])
   t.match(card.body, {
     name: 'ada',
@@ -130,29 +119,29 @@ t.test('the card of each agent names it as the tenant', async (t) => {
     skills: [{ id: 'ada' }]
   })
   t.equal(card.body.supportedInterfaces.length, 2, 'earlier versions have no tenants')
-  t.equal((await rest(app, 'GET /nobody/.well-known/agent-card.json')).status, 404)
-  t.equal((await rest(app, 'HEAD /ada/.well-known/agent-card.json')).status, 200)
-  t.match((await rest(app, 'GET /my%20agent/extendedAgentCard')).body, {
+  t.equal((await askRoute(app, 'GET /nobody/.well-known/agent-card.json')).status, 404)
+  t.equal((await askRoute(app, 'HEAD /ada/.well-known/agent-card.json')).status, 200)
+  t.match((await askRoute(app, 'GET /my%20agent/extendedAgentCard')).body, {
     name: 'my agent',
     description: 'more',
     supportedInterfaces: [{ tenant: 'my agent' }, { tenant: 'my agent' }]
   })
-  t.notMatch((await rest(app, 'GET /extendedAgentCard')).text, /tenant/)
+  t.notMatch((await askRoute(app, 'GET /extendedAgentCard')).text, /tenant/)
 })
 
 t.test('paths follow agents that are added and removed', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
-  t.equal((await rest(app, 'GET /later/tasks')).status, 404)
+  t.equal((await askRoute(app, 'GET /later/tasks')).status, 404)
   app.app.registry.add(named('later'))
-  t.match(await rest(app, 'GET /later/tasks'), { status: 200, body: { tasks: [] } })
+  t.match(await askRoute(app, 'GET /later/tasks'), { status: 200, body: { tasks: [] } })
   app.app.registry.remove('agent', 'later')
-  t.equal((await rest(app, 'GET /later/tasks')).status, 404)
+  t.equal((await askRoute(app, 'GET /later/tasks')).status, 404)
 })
 
 t.test('without 1.0 there are no tenants', async (t) => {
   const app = await buildApp(t, { options: { versions: ['0.3'] } })
-  t.equal((await rest(app, 'GET /echo/tasks')).status, 404)
-  t.equal((await rest(app, 'GET /echo/.well-known/agent-card.json')).status, 404)
+  t.equal((await askRoute(app, 'GET /echo/tasks')).status, 404)
+  t.equal((await askRoute(app, 'GET /echo/.well-known/agent-card.json')).status, 404)
 })
 
 t.test('an unknown path below an agent’s name is not found', async (t) => {
@@ -166,9 +155,9 @@ t.test('an unknown path below an agent’s name is not found', async (t) => {
     'POST /echo/v1/message:send',
     'GET /echo/v1/tasks'
   ])
-    t.match(await rest(app, route), { status: 404, body: { message: /^Route / } }, route)
-  t.equal((await rest(app, 'GET /%zz/tasks')).status, 400)
-  t.equal((await rest(app, 'GET /echo/tasks/%zz')).status, 400)
-  const deep = eventsOf((await rest(app, 'POST /echo/message:stream', sayV1('x'))).text)
+    t.match(await askRoute(app, route), { status: 404, body: { message: /^Route / } }, route)
+  t.equal((await askRoute(app, 'GET /%zz/tasks')).status, 400)
+  t.equal((await askRoute(app, 'GET /echo/tasks/%zz')).status, 400)
+  const deep = eventsOf((await askRoute(app, 'POST /echo/message:stream', sayV1('x'))).text)
   t.match(deep.at(-1), { statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } })
 })

@@ -1,22 +1,15 @@
 import { writeSync } from 'node:fs'
-import { Type } from '@sinclair/typebox'
 import registryPlugin, { createRegistry } from '@svc/registry'
-import { Agent, defineTool } from '@svc/runtime'
+import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import uiStream from '@svc/ui-stream'
 import Fastify from 'fastify'
+import { send } from './mail-tool.ts'
 
 // A service on one database file; it prints its port and runs until it is killed. Its model is a function of the prompt.
 const [, , url = '', port = '0'] = process.argv
 const registry = createRegistry()
-const send = defineTool({
-  name: 'send',
-  description: 'Sends a mail',
-  input: Type.Object({ to: Type.String() }),
-  approval: true,
-  execute: ({ to }) => `sent to ${to}`
-})
 const model = scriptedModel(({ prompt }) => {
   const text = JSON.stringify(prompt)
   if (text.includes('sent to ann')) return 'Done'

@@ -10,17 +10,11 @@ import {
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat, type TestMessage } from '../helpers/test-chat.ts'
+import { send } from '../helpers/mail-tool.ts'
 
 const sendAutomaticallyWhen = (chat: { messages: UIMessage[] }) =>
   lastAssistantMessageIsCompleteWithToolCalls(chat) ||
   lastAssistantMessageIsCompleteWithApprovalResponses(chat)
-const send = defineTool({
-  name: 'send',
-  description: 'Sends a mail',
-  input: Type.Object({ to: Type.String() }),
-  approval: true,
-  execute: ({ to }) => `sent to ${to}`
-})
 const ask = defineTool({
   name: 'ask',
   description: 'Asks the user',

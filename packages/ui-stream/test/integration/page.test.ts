@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
+import { send } from '../helpers/mail-tool.ts'
 
 const PACKAGE = resolve(import.meta.dirname, '../..')
 const PLACES = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
@@ -30,13 +31,6 @@ createRoot(document.querySelector('#root')).render(<Page id={id} initialMessages
   return outputFiles[0]!.text
 }
 
-const send = defineTool({
-  name: 'send',
-  description: 'Sends a mail',
-  input: Type.Object({ to: Type.String() }),
-  approval: true,
-  execute: ({ to }) => `sent to ${to}`
-})
 const ask = defineTool({
   name: 'ask',
   description: 'Asks',
