@@ -8,6 +8,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   a2a: ['options.ts', 'client/remote-options.ts', 'cards/card-options.ts', 'grpc/grpc-options.ts'],
   gateway: ['options.ts'],
   http: ['options.ts'],
+  mcp: ['options.ts'],
   realtime: ['options.ts'],
   registry: ['options.ts'],
   runtime: [

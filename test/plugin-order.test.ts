@@ -1,6 +1,7 @@
 import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
+import mcp from '@svc/mcp'
 import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
@@ -15,6 +16,7 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
   '@svc/gateway': gateway,
   '@svc/a2a': a2a,
   '@svc/realtime': realtime,
+  '@svc/mcp': mcp,
   '@svc/ui-stream': uiStream,
   '@svc/runtime': runtime
 }

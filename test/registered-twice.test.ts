@@ -3,6 +3,7 @@ import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import realtime from '@svc/realtime'
+import mcp from '@svc/mcp'
 import uiStream from '@svc/ui-stream'
 import registry, { createRegistry } from '@svc/registry'
 import runtime from '@svc/runtime'
@@ -27,6 +28,7 @@ const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other
   ['A2A', a2a, { basePath: '/a/b' }, { basePath: '/b/', prefix: '/a' }, '@svc/a2a .*base path "/a/b"'],
   ['RT', realtime, {}, {}, '@svc/realtime .*path "/realtime"'],
   ['RT', realtime, { prefix: '/v1' }, { prefix: '/v1/' }, '@svc/realtime .*path "/v1/realtime"'],
+  ['MCP', mcp, { prefix: '/api' }, { prefix: '/api/' }, '@svc/mcp .*prefix "/api"'],
   ['UI', uiStream, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ui-stream .*prefix "/api"']
 ]
 

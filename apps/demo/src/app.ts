@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
 import http, { errorHandler, requestLogging } from '@svc/http'
+import mcp from '@svc/mcp'
 import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
@@ -84,6 +85,7 @@ export async function buildApp(
     ...auth?.http
   })
   await app.register(uiStream, { prefix: '/api', clientTools: true })
+  await app.register(mcp, { prefix: '/api', name: 'demo' })
   await app.register(gateway, {
     asyncApi: { path: '/api/docs/asyncapi.json' },
     // Clients that poll would need a balancer that knows them again.

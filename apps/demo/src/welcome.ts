@@ -52,6 +52,7 @@ The agent transport service is up.
   base    ${base}
   docs    ${base}/docs/
   chat    ${base}/chat/assistant is the api of useChat of the AI SDK
+  mcp     claude mcp add --transport http demo ${base}/mcp
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
   phone   ${'label' in voice ? `${origin}${VOICE}/ with ${voice.label}` : voice.missing}

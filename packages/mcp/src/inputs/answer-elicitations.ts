@@ -1,0 +1,26 @@
+import type { Principal } from '@svc/registry'
+import { answerInputs, type GivenAnswer } from '@svc/registry/wire-kit'
+import type { Surface } from '../surface.ts'
+import { toAnswer } from './elicitation.ts'
+
+/**
+ * Answers what a run waits for with the results of its elicitations, by the ids of the inputs. Those that the run does not have, or that
+ * were answered before, are passed over. Returns the ids of those that this call answered.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_STORE
+ */
+export async function answerElicitations(
+  surface: Surface,
+  principal: Principal,
+  runId: string,
+  results: Readonly<Record<string, unknown>>
+): Promise<string[]> {
+  const given: GivenAnswer[] = []
+  for (const [inputId, result] of Object.entries(results)) {
+    const found = await surface.runs.findInput(inputId)
+    if (found === undefined || found.run.runId !== runId) continue
+    const { kind, schema } = found.input
+    const answer = toAnswer({ kind, schema }, result)
+    if (answer !== undefined) given.push({ inputId, answer })
+  }
+  return given.length === 0 ? [] : answerInputs(surface, principal, given)
+}

@@ -1,0 +1,155 @@
+import type { ApprovalAnswer, InputAnswer } from '@svc/registry'
+import type { AskingPart } from '@svc/registry/wire-kit'
+
+/** The parameters of `elicitation/create`, as a form. */
+export interface Elicitation {
+  readonly mode: 'form'
+  readonly message: string
+  readonly requestedSchema: {
+    readonly type: 'object'
+    readonly properties: Record<string, object>
+    readonly required?: string[]
+  }
+}
+
+/** Elicitations by the ids of their inputs, as results that require inputs have them. */
+export type InputRequests = Readonly<Record<string, { method: 'elicitation/create'; params: Elicitation }>>
+
+/** What a question is, whether it is read from a log or from a store. */
+export interface Asked {
+  readonly kind: 'approval' | 'question' | 'tool' | 'auth'
+  readonly schema?: unknown
+}
+
+/** How the content of a question is put into a form, whose fields are texts, numbers, switches and choices only. */
+type Form = 'object' | 'value' | 'json'
+
+const MAX_ARGS = 2_048
+const PRIMITIVES = new Set(['string', 'number', 'integer', 'boolean'])
+const KEYWORDS = new Set([
+  'type',
+  'title',
+  'description',
+  'default',
+  'enum',
+  'enumNames',
+  'oneOf',
+  'format',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum'
+])
+const LIST_KEYWORDS = new Set(['type', 'title', 'description', 'default', 'items', 'minItems', 'maxItems'])
+const FORMATS: ReadonlySet<unknown> = new Set([undefined, 'email', 'uri', 'date', 'date-time'])
+
+/** The form for what a run waits for; undefined for what a form must not ask: secrets, and the results of client tools. */
+export function toElicitation(part: AskingPart): Elicitation | undefined {
+  if (part.type === 'tool.approval.request') return toApprovalForm(part)
+  if (part.kind !== 'question') return undefined
+  const { message = 'Please answer', schema } = part
+  return { mode: 'form', message, requestedSchema: toRequestedSchema(schema) }
+}
+
+/** The elicitations of a result, from the forms by the ids of their inputs. */
+export function toInputRequests(forms: Readonly<Record<string, Elicitation>>): InputRequests {
+  return Object.fromEntries(
+    Object.entries(forms).map(([inputId, params]) => [
+      inputId,
+      { method: 'elicitation/create' as const, params }
+    ])
+  )
+}
+
+/** The answer that a result of `elicitation/create` gives; undefined if it is none. */
+export function toAnswer({ kind, schema }: Asked, result: unknown): ApprovalAnswer | InputAnswer | undefined {
+  if (typeof result !== 'object' || result === null) return undefined
+  const { action, content } = result as { action?: unknown; content?: unknown }
+  if (action !== 'accept' && action !== 'decline' && action !== 'cancel') return undefined
+  const fields = (content ?? {}) as Readonly<Record<string, unknown>>
+  if (kind === 'approval') return toApproval(action, fields)
+  if (kind !== 'question') return undefined
+  if (action !== 'accept') return { action }
+  return { action, content: readContent(formOf(schema), fields) }
+}
+
+function toApprovalForm({ toolName, args }: { toolName: string; args: unknown }): Elicitation {
+  const json = JSON.stringify(args) ?? ''
+  const shown = json.length > MAX_ARGS ? `${json.slice(0, MAX_ARGS)}…` : json
+  return {
+    mode: 'form',
+    message: `Approve the call of the tool "${toolName}" with ${shown}?`,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        approved: { type: 'boolean', title: 'Approve', description: 'Whether the tool may be called' },
+        reason: { type: 'string', title: 'Reason', description: 'Why not, for the model' }
+      },
+      required: ['approved']
+    }
+  }
+}
+
+// A form that is dismissed approves nothing.
+function toApproval(action: string, { approved, reason }: Readonly<Record<string, unknown>>): ApprovalAnswer {
+  return {
+    approved: action === 'accept' && approved === true,
+    ...(typeof reason === 'string' && reason !== '' && { reason })
+  }
+}
+
+function toRequestedSchema(schema: unknown): Elicitation['requestedSchema'] {
+  const form = formOf(schema)
+  if (form === 'object') {
+    const { properties, required } = schema as Elicitation['requestedSchema']
+    return { type: 'object', properties, ...(required !== undefined && { required }) }
+  }
+  const answer =
+    form === 'value'
+      ? (schema as object)
+      : {
+          type: 'string',
+          title: 'Answer',
+          ...(schema !== undefined && {
+            description: `JSON that fits the schema ${JSON.stringify(schema).slice(0, MAX_ARGS)}`
+          })
+        }
+  return { type: 'object', properties: { answer }, required: ['answer'] }
+}
+
+function formOf(schema: unknown): Form {
+  if (isField(schema)) return 'value'
+  const { type, properties } = (schema ?? {}) as { type?: unknown; properties?: Record<string, unknown> }
+  const isFlat = type === 'object' && Object.values(properties ?? {}).every(isField)
+  return isFlat && properties !== undefined ? 'object' : 'json'
+}
+
+function isField(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  const { type, format } = schema as { type?: unknown; format?: unknown }
+  if (type === 'array') return isChoice(schema)
+  return (
+    PRIMITIVES.has(type as string) &&
+    FORMATS.has(format) &&
+    Object.keys(schema).every((key) => KEYWORDS.has(key))
+  )
+}
+
+// Several of a list, with titles or without.
+function isChoice(schema: object): boolean {
+  const { items } = schema as { items?: { enum?: unknown; anyOf?: unknown } | null }
+  const isListed = Array.isArray(items?.enum) || Array.isArray(items?.anyOf)
+  return isListed && Object.keys(schema).every((key) => LIST_KEYWORDS.has(key))
+}
+
+// A question without a schema takes any text; one with a schema that no form has, JSON.
+function readContent(form: Form, fields: Readonly<Record<string, unknown>>): unknown {
+  if (form === 'object') return fields
+  const { answer } = fields
+  if (form === 'value' || typeof answer !== 'string') return answer
+  try {
+    return JSON.parse(answer)
+  } catch {
+    return answer
+  }
+}

@@ -1,0 +1,53 @@
+import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
+import { describeRoutes, identifyCallers, refuseRequests, requireStrictJson } from '@svc/registry/wire-kit'
+import type { FastifyInstance, RegisterOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import { MCP_ERR_REGISTERED_TWICE } from './errors.ts'
+import { answerPreflights, guardOrigins } from './http/guard-origins.ts'
+import { mcpRoutes } from './http/mcp-routes.ts'
+import { idOf } from './http/message-schemas.ts'
+import { describeResource } from './http/protected-resource.ts'
+import { REQUEST_ERRORS } from './http/request-errors.ts'
+import { resolveOptions, type McpOptions } from './options.ts'
+import { rpcCodeOf } from './server/to-protocol-error.ts'
+import { createSurface } from './surface.ts'
+
+const PATH = '/mcp'
+
+/** Agents, teams and workflows as the tools of an MCP server; adds a run engine to an app that has none. */
+async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions): Promise<void> {
+  const settings = resolveOptions(options)
+  await ensureEngine(app, '@svc/mcp')
+  warnOfTimeouts(app)
+
+  // The scope is encapsulated: nothing in it changes the app.
+  await app.register(async (scope) => {
+    const prefix = scope.prefix.replace(/\/+$/, '')
+    const place = `prefix "${prefix || '/'}"`
+    requireFreePlace(rootOf(scope), '@svc/mcp', place, (taken) => new MCP_ERR_REGISTERED_TWICE(taken))
+    const surface = createSurface(app, settings, place)
+    requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
+    refuseRequests(scope, REQUEST_ERRORS, (refusal, { body }) => ({
+      jsonrpc: '2.0',
+      id: idOf(body),
+      error: { code: rpcCodeOf(refusal), message: refusal.message, data: { code: refusal.code } }
+    }))
+    const openApi = describeRoutes(scope, {
+      title: settings.title ?? settings.name,
+      version: settings.version,
+      tags: [{ name: 'MCP', description: 'The Model Context Protocol' }],
+      schemes: surface.policy.authenticate?.schemes
+    })
+    describeResource(scope, `${prefix}${PATH}`, settings)
+    guardOrigins(scope, settings.origins)
+    answerPreflights(scope, PATH, 'POST')
+    scope.get(`${PATH}/openapi.json`, () => openApi())
+    await scope.register(async (guarded) => {
+      identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
+      mcpRoutes(guarded, surface, PATH)
+    })
+    surface.replies.endWith(scope)
+  }, settings.registerOptions)
+}
+
+export default fp(mcp, { name: '@svc/mcp', fastify: '5.x' })

@@ -1,0 +1,58 @@
+import type { RunEngine } from '@svc/registry'
+import {
+  DEFAULT_PROVIDER_KEY_HEADERS,
+  listNamed,
+  resolvePolicy,
+  type AdmittingSurface,
+  type Exposed,
+  type Policy
+} from '@svc/registry/kit'
+import { OpenReplies } from '@svc/registry/sse'
+import type { FastifyInstance } from 'fastify'
+import {
+  MCP_ERR_BAD_OPTION,
+  MCP_ERR_FORBIDDEN,
+  MCP_ERR_FOREIGN_USER,
+  MCP_ERR_MISSING_SCOPE,
+  MCP_ERR_UNKNOWN_RUNNABLE
+} from './errors.ts'
+import type { McpSettings } from './options.ts'
+
+/** Shared by all requests. */
+export interface Surface extends AdmittingSurface {
+  readonly runs: RunEngine
+  readonly exposed: Exposed
+  readonly policy: Policy
+  readonly replies: OpenReplies
+  readonly settings: McpSettings
+}
+
+const ADMISSION_ERRORS = {
+  Forbidden: MCP_ERR_FORBIDDEN,
+  MissingScope: MCP_ERR_MISSING_SCOPE,
+  UnknownRunnable: MCP_ERR_UNKNOWN_RUNNABLE,
+  ForeignUser: MCP_ERR_FOREIGN_USER
+}
+
+/** Creates the surface of a scope. @throws MCP_ERR_BAD_OPTION */
+export function createSurface(
+  { runs, registry }: Pick<FastifyInstance, 'runs' | 'registry'>,
+  settings: McpSettings,
+  place: string
+): Surface {
+  const policy = resolvePolicy(settings, runs.exposures.policy)
+  const exposed = runs.exposures.add({
+    surface: `@svc/mcp ${place}`,
+    registry: settings.registry ?? registry,
+    named: listNamed(settings, MCP_ERR_BAD_OPTION),
+    policy
+  })
+  return {
+    ...{ runs, exposed, policy, settings },
+    replies: new OpenReplies(),
+    providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
+    errors: ADMISSION_ERRORS,
+    clientInstructions: false,
+    clientTools: false
+  }
+}

@@ -1,0 +1,69 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/registry'
+import { readPresent } from '@svc/registry/wire-kit'
+import { toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
+import type { Surface } from '../surface.ts'
+import { RunView } from '../tools/run-view.ts'
+import { toToolResult } from '../tools/tool-result.ts'
+
+/** A run as a task, as the extension for tasks has it. */
+export interface Task {
+  readonly taskId: string
+  readonly status: 'working' | 'input_required' | 'completed' | 'cancelled'
+  readonly createdAt: string
+  readonly lastUpdatedAt: string
+  /** How long it is kept is up to the store. */
+  readonly ttlMs: null
+  readonly pollIntervalMs: number
+}
+
+/** A call that continues as a task. */
+export interface TaskResult extends Task {
+  readonly resultType: 'task'
+}
+
+/** A task with what its status brings. */
+export interface DetailedTask extends Task {
+  readonly inputRequests?: InputRequests
+  readonly result?: CallToolResult
+}
+
+/** The result of a call that continues as a task. @throws RUN_ERR_NOT_FOUND */
+export async function toTask(surface: Surface, runId: string): Promise<TaskResult> {
+  const run = await surface.runs.find(runId)
+  if (run === undefined) throw new RUN_ERR_NOT_FOUND(runId)
+  return { resultType: 'task', ...describeTask(surface, run) }
+}
+
+/** A run as a task, with the inputs that it waits for, or with its result. A failed run is one that completed with an error. */
+export async function toDetailedTask(surface: Surface, run: RunSummary): Promise<DetailedTask> {
+  const task = describeTask(surface, run)
+  const { taskId, status } = task
+  if (status === 'working' || status === 'cancelled') return task
+  const view = new RunView()
+  for await (const { part } of readPresent(surface.runs.stores, taskId)) view.add(part)
+  if (status === 'completed') return { ...task, result: await toToolResult(surface, taskId, view, true) }
+  const inputRequests = toInputRequests(view.elicitations)
+  // The run waits for what only other surfaces can answer.
+  return Object.keys(inputRequests).length === 0 ? { ...task, status: 'working' } : { ...task, inputRequests }
+}
+
+function describeTask({ settings }: Surface, { runId, status, createdAt, updatedAt }: RunSummary): Task {
+  return {
+    taskId: runId,
+    status: STATUSES[status],
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    ttlMs: null,
+    pollIntervalMs: settings.pollInterval
+  }
+}
+
+const STATUSES = {
+  submitted: 'working',
+  working: 'working',
+  'input-required': 'input_required',
+  completed: 'completed',
+  failed: 'completed',
+  canceled: 'cancelled'
+} as const

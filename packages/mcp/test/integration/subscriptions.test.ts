@@ -1,0 +1,27 @@
+import { scriptedRunnable } from '@svc/registry/testing'
+import { createRegistry } from '@svc/registry'
+import t from 'tap'
+import { connect, mcpApp } from '../helpers/mcp-app.ts'
+
+const parrot = (name: string) => scriptedRunnable([{ type: 'text', text: 'Hello' }], { name })
+
+t.test('a client that listens learns of new tools, and of the end of the service', async (t) => {
+  const registry = createRegistry()
+  registry.add(parrot('first'))
+  const { app, url } = await mcpApp(t, { options: { registry } })
+  const client = await connect(t, url)
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>()
+  client.setNotificationHandler('notifications/tools/list_changed', () => change())
+  const subscription = await client.listen({ toolsListChanged: true })
+  t.match(subscription.honoredFilter, { toolsListChanged: true })
+
+  registry.add(parrot('second'))
+  await changed
+  t.match(
+    (await client.listTools()).tools.map(({ name }) => name),
+    ['first', 'second']
+  )
+  const closed = app.close()
+  t.equal(await subscription.closed, 'graceful')
+  await closed
+})
