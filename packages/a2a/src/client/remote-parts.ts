@@ -70,7 +70,7 @@ export class RemoteParts {
   *#artifact({ artifactId, name, parts, metadata }: Artifact, append: boolean): Iterable<RemotePart> {
     const toolCallId = metadata?.['toolCallId']
     if (typeof toolCallId === 'string') {
-      if (this.#tools.has(artifactId)) return
+      if (this.#tools.has(artifactId) || metadata?.['void'] === true) return
       this.#tools.add(artifactId)
       const call = { toolCallId, toolName: name ?? 'tool' }
       yield { type: 'tool.call', ...call, args: null }

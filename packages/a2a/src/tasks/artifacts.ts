@@ -4,6 +4,7 @@ import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import { isInline, MAX_INLINE, withBytes } from './inline-files.ts'
 import { tailorAnswer, tailorParts, type Accepted } from './tailor-parts.ts'
+import { toolArtifact, ToolArtifactIds } from './tool-artifacts.ts'
 
 /** The id of the artifact that holds the answer. */
 export const ANSWER_ID = 'answer'
@@ -18,9 +19,11 @@ export async function toArtifacts(
   const { files = [] } = result
   const toolCalls = outputs.exposeToolResults ? result.toolCalls : []
   const tools: Artifact[] = []
-  toolCalls.forEach(({ toolName, toolCallId, result: output }, index) => {
-    if (output !== undefined) tools.push(toolArtifact(index, toolName, toolCallId, output))
-  })
+  const ids = new ToolArtifactIds()
+  for (const call of toolCalls) {
+    const artifactId = ids.next(call)
+    if (call.result !== undefined) tools.push(toolArtifact(artifactId, call, call.result))
+  }
   const others = [
     ...tailorArtifacts(tools, outputs.accepted),
     ...(await toFileArtifacts(files, taskId, outputs, inline))
@@ -78,12 +81,6 @@ export function toAnswer(result: RunResult, accepted?: Accepted, isOnly = true):
 
 export function answerArtifact(parts: MessagePart[]): Artifact {
   return { artifactId: ANSWER_ID, parts }
-}
-
-/** The result of a tool call; `index` is its number in the run, from 0. */
-export function toolArtifact(index: number, name: string, toolCallId: string, result: unknown): Artifact {
-  const part: MessagePart = typeof result === 'string' ? { text: result } : { data: result }
-  return { artifactId: `tool-${index + 1}`, name, parts: [part], metadata: { toolCallId } }
 }
 
 /** A file by its URL, at this service or elsewhere; undefined if its content is not kept. */

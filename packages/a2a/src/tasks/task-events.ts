@@ -1,11 +1,12 @@
 import type { NumberedPart, PartOf, PartType, RunFile, RunStatus } from '@svc/registry'
-import { fileOfAudio, ToolCallList } from '@svc/registry/kit'
+import { fileOfAudio } from '@svc/registry/kit'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'
 import { errorMessage, promptMessage, promptOf, type InputPrompt } from './agent-messages.ts'
-import { answerArtifact, fileArtifact, toolArtifact } from './artifacts.ts'
+import { answerArtifact, fileArtifact } from './artifacts.ts'
 import { failedState, firstToAnswer, toRunStatus, waitingState } from './task-state.ts'
+import { ToolArtifacts } from './tool-artifacts.ts'
 
 /** The task of the events. */
 export interface EventTask {
@@ -35,8 +36,8 @@ export class TaskEvents {
   // Characters of the answer so far.
   #length = 0
   #structured: unknown = null
-  // The calls by their place in the result of the run.
-  readonly #calls = new ToolCallList<number>()
+  // Undefined if they are not exposed.
+  readonly #tools: ToolArtifacts | undefined
   readonly #waiting = new Map<string, InputPrompt>()
   #last: TaskStatus | undefined
 
@@ -47,6 +48,7 @@ export class TaskEvents {
     this.#task = task
     this.#isQueued = task.queuedAt !== null
     this.#outputs = outputs
+    this.#tools = outputs.exposeToolResults ? new ToolArtifacts() : undefined
   }
 
   /** The last status; undefined before the first. */
@@ -76,14 +78,13 @@ export class TaskEvents {
       case 'start':
         return own ? [this.#status({ state: 'working' }, part.at)] : NONE
       case 'step.start':
-        this.#calls.begin(part)
         if (own && this.#answer !== 'none') this.#answer = 'void'
-        return NONE
+        return this.#tools?.begin(part).map((artifact) => this.#artifact(artifact, false, true)) ?? NONE
       case 'structured':
         if (own) this.#structured = part.value ?? null
         return NONE
       case 'tool.call':
-        this.#calls.add(part, this.#calls.size)
+        this.#tools?.call(part)
         return NONE
       case 'tool.result':
         return this.#toolResult(part)
@@ -101,9 +102,9 @@ export class TaskEvents {
       case 'input.response':
         return [this.#answered(part.inputId, part.at)]
       case 'error':
-        return own ? [this.#failed(part)] : NONE
+        return own ? this.#failed(part) : NONE
       case 'finish':
-        this.#calls.finish(part)
+        this.#tools?.finish(part)
         return own ? this.#finish(part) : NONE
       default:
         return NONE
@@ -139,15 +140,17 @@ export class TaskEvents {
     return next === undefined ? this.#status({ state: 'working' }, at) : this.#ask(next, at)
   }
 
-  #failed({ error, at }: Logged<'error'>): TaskEvent {
-    return this.#status({ state: failedState(error), message: errorMessage(this.#task, error) }, at)
+  #failed({ error, at }: Logged<'error'>): readonly TaskEvent[] {
+    const status = this.#status({ state: failedState(error), message: errorMessage(this.#task, error) }, at)
+    // What an earlier step said is not the answer.
+    return this.#answer === 'void'
+      ? [this.#artifact(answerArtifact([{ text: '' }]), false, true), status]
+      : [status]
   }
 
   #toolResult(part: PartOf<'tool.result'>): readonly TaskEvent[] {
-    const index = this.#calls.find(part)
-    if (index === undefined || !this.#outputs.exposeToolResults) return NONE
-    const { toolName, toolCallId, result } = part
-    return [this.#artifact(toolArtifact(index, toolName, toolCallId, result), false, true)]
+    const artifact = this.#tools?.result(part)
+    return artifact === undefined ? NONE : [this.#artifact(artifact, false, true)]
   }
 
   #file(part: RunFile): readonly TaskEvent[] {

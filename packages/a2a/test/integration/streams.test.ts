@@ -38,8 +38,8 @@ t.test('a stream adds up to its task', async (t) => {
   t.same(Object.fromEntries(gather(events)), Object.fromEntries(gather([{ ...events[0]!, result }])))
   t.match(result.artifacts, [
     { artifactId: 'answer', parts: [{ text: 'It is 3.' }, { kind: 'data', data: { sum: 3 } }] },
-    { artifactId: 'tool-1', name: 'add', parts: [{ data: { sum: 3 } }], metadata: { toolCallId: 'a' } },
-    { artifactId: 'tool-2', name: 'say', parts: [{ text: 'words' }] }
+    { artifactId: 'tool-a', name: 'add', parts: [{ data: { sum: 3 } }], metadata: { toolCallId: 'a' } },
+    { artifactId: 'tool-b', name: 'say', parts: [{ text: 'words' }] }
   ])
   t.notMatch(JSON.stringify(events), /not mine/)
   const states = events.map(({ result: each }) => each.status?.state).filter(Boolean)
@@ -111,11 +111,55 @@ t.test('a call of a void attempt has no place among the artifacts, of a stream o
   const events = await stream('message/stream', say('x'))
   const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
   t.match(result.artifacts, [
-    { artifactId: 'tool-1', metadata: { toolCallId: 'a' } },
-    { artifactId: 'tool-2', metadata: { toolCallId: 'c' } }
+    { artifactId: 'tool-a', metadata: { toolCallId: 'a' } },
+    { artifactId: 'tool-c', metadata: { toolCallId: 'c' } }
   ])
   t.same(Object.fromEntries(gather(events)), Object.fromEntries(gather([{ ...events[0]!, result }])))
 })
+
+/** The same call in each step, before a step whose members have called tools too when it is repeated; its last step says nothing. */
+const stumbling: RunnableDefinition = {
+  kind: 'agent',
+  name: 'stumbling',
+  async *stream() {
+    const call = (result: number, source: string[] = []) => {
+      const about = { toolCallId: 'a', toolName: 'add', ...(source.length > 0 && { source }) }
+      return [
+        { type: 'tool.call', args: {}, ...about },
+        { type: 'tool.result', result: String(result), durationMs: 1, ...about }
+      ] as const
+    }
+    yield { type: 'step.start', index: 0, attempt: 1 }
+    yield* call(1)
+    yield { type: 'step.start', index: 1, attempt: 1 }
+    yield { type: 'text', text: 'Half' }
+    yield* call(2)
+    yield* call(3, ['ada'])
+    yield { type: 'step.start', index: 1, attempt: 2 }
+    yield* call(4, ['bob'])
+    yield* call(5, ['bob'])
+    throw new Error('off')
+  }
+}
+
+t.test(
+  'the result of a void call is replaced by nothing, and what a failed run has said before',
+  async (t) => {
+    const { stream, rpc } = await buildApp(t, { runnables: [stumbling] })
+    const events = await stream('message/stream', say('x'))
+    const { result } = await rpc('tasks/get', { id: events[0]!.result.id })
+    const kept = { 'tool-a': '1', 'tool-ada/a': '3', 'tool-bob/a': '4', 'tool-bob/a#2': '5' }
+    t.same(
+      result.artifacts.map(({ artifactId, parts }: Artifact) => [artifactId, parts[0]!.text]),
+      Object.entries(kept)
+    )
+    t.same(Object.fromEntries(gather(events)), { ...kept, 'tool-a#2': '', answer: '' })
+    t.match(
+      events.map(({ result: each }) => each.artifact).find((each) => each?.metadata?.void),
+      { artifactId: 'tool-a#2', metadata: { toolCallId: 'a', void: true } }
+    )
+  }
+)
 
 t.test('parts that the protocol has no place for are left out', async (t) => {
   const others: RunnableDefinition = {

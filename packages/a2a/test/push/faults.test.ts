@@ -124,8 +124,8 @@ t.test('a receiver that fails in the middle of a part gets the rest of it, and n
   await turn(20)
   t.same(eventsOf(receiver.all), [
     'TASK_STATE_WORKING',
-    'tool-2',
-    'tool-1',
+    'tool-b',
+    'tool-a',
     'answer',
     ...Array.from({ length: 5 }, () => 'TASK_STATE_COMPLETED')
   ])

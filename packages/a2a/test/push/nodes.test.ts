@@ -101,7 +101,7 @@ t.test('another node continues the notifications of a node that died', async (t)
   const { receiver, first, second } = await buildUndelivered(t)
   first.declareDead()
   await untilDelivered(second)
-  const wanted = ['TASK_STATE_WORKING', 'tool-2', 'tool-1', 'answer', 'TASK_STATE_COMPLETED']
+  const wanted = ['TASK_STATE_WORKING', 'tool-b', 'tool-a', 'answer', 'TASK_STATE_COMPLETED']
   t.same(eventsOf(receiver.all.slice(1)), wanted)
 
   await first.regainContact()

@@ -219,8 +219,8 @@ t.test('a receiver gets the rest of a task that ended before the restart', async
   await receiver.until(before + 5)
   t.same(eventsOf(receiver.all.slice(before)), [
     'TASK_STATE_WORKING',
-    'tool-2',
-    'tool-1',
+    'tool-b',
+    'tool-a',
     'answer',
     'TASK_STATE_COMPLETED'
   ])

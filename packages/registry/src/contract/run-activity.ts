@@ -99,6 +99,8 @@ export class RunActivity {
   #end(place: readonly string[]): void {
     this.#steps.delete(sourceKey(place))
     for (const [key, { source }] of this.#calls) if (isWithin(source, place)) this.#calls.delete(key)
+    // A cancellation leaves inputs without an answer.
+    for (const [id, { source = [] }] of this.#pending) if (isWithin(source, place)) this.#pending.delete(id)
   }
 }
 

@@ -84,3 +84,19 @@ t.test('what can have no outcome keeps no run busy', async (t) => {
   }
   t.equal(waits([call('2', { source: ['ada'] }), ended, question({ toolCallId: '9' })]), '--w')
 })
+
+t.test('a run or a member that has ended waits for nothing, even for what was never answered', async (t) => {
+  const finish = (source?: string[]): Part => ({
+    type: 'finish',
+    finishReason: 'canceled',
+    usage,
+    durationMs: 0,
+    structured: null,
+    ...(source && { source })
+  })
+  t.equal(waits([...step, call('1'), approval('1'), finish()]), '---w-')
+  t.equal(waits([...step, question(), finish()]), '--w-')
+  t.equal(waits([question({ source: ['ada'] }), finish(['bob']), finish(['ada'])]), 'ww-')
+  const error = { code: 'RUN_ERR_FAILED', message: 'off', retryable: false }
+  t.equal(waits([question(), { type: 'error', error }]), 'w-')
+})

@@ -1,0 +1,48 @@
+import type { Report, ReportedCall, Wire } from './wire.ts'
+
+/**
+ * What a wire has to report of a run, and what it has reported, to be the same: without what the wire hides by design. What a run asked may be
+ * hidden in part, so that each request that is shown must be one of the run.
+ */
+export function toComparable(
+  { hides }: Pick<Wire, 'hides'>,
+  expected: Report,
+  found: Partial<Report>
+): [expected: object, found: object] {
+  const asked = found.asked ?? []
+  const isPartOf = hides.asked !== undefined && asked.every((each) => expected.asked.includes(each))
+  const visible = (report: Partial<Report>): object => {
+    const { calls, ...rest } = report
+    const shown = Object.entries({ ...rest, ...(isPartOf && { asked: [] }) }).filter(
+      ([name, value]) => (name === 'asked' || !(name in hides)) && value !== undefined
+    )
+    return {
+      ...Object.fromEntries(shown),
+      ...(hides.calls === undefined && { calls: visibleCalls(calls ?? [], hides) })
+    }
+  }
+  return [visible(expected), visible(found)]
+}
+
+function visibleCalls(calls: readonly ReportedCall[], hides: Wire['hides']): object[] {
+  const ended = hides.failedCalls === undefined ? calls : calls.filter(hasResult)
+  const shown = ended.map(({ tool, args, outcome }) => ({
+    tool,
+    ...(hides.args === undefined && { args }),
+    ...(hides.outcomes === undefined && { outcome: visibleOutcome(outcome, hides) })
+  }))
+  return hides.order === undefined ? shown : shown.toSorted(byJson)
+}
+
+function visibleOutcome(outcome: ReportedCall['outcome'], { errors }: Wire['hides']): unknown {
+  const hasFailed = outcome === 'denied' || (outcome !== undefined && 'error' in outcome)
+  return hasFailed && errors !== undefined ? 'failed' : outcome
+}
+
+function hasResult({ outcome }: ReportedCall): boolean {
+  return typeof outcome === 'object' && 'result' in outcome
+}
+
+function byJson(one: object, other: object): number {
+  return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1
+}
