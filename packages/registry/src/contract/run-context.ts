@@ -25,6 +25,10 @@ export interface Envelope {
   readonly acceptedOutputModes?: readonly string[]
   /** The ids of earlier runs to which the client refers, as far as it may read them. */
   readonly referenceTaskIds?: readonly string[]
+  /** What the client's app knows beside the conversation, such as the page that its user sees: AG-UI's `context`. */
+  readonly context?: readonly { readonly description: string; readonly value: string }[]
+  /** The state that the client shares with the agent: AG-UI's. */
+  readonly state?: unknown
 }
 
 /** What a caller gives a conversation beside its messages. */

@@ -66,7 +66,7 @@ export { ApprovalAnswerSchema, PendingApprovalSchema } from '../contract/approva
 export { InputAnswerSchema, PendingInputSchema } from '../contract/input.ts'
 export { RunRecordSchema, RunStatusSchema } from '../contract/run-record.ts'
 export { fileOfAudio, RunFileSchema, RunResultBuilder, RunResultSchema } from '../contract/run-result.ts'
-export { ToolCallList } from '../contract/tool-call-list.ts'
+export { ToolCallList, toolCallKey } from '../contract/tool-call-list.ts'
 export { RunnableMetadataSchema } from '../contract/runnable.ts'
 export { MediaRangeSchema, RunnableCardSchema } from '../contract/runnable-card.ts'
 export {

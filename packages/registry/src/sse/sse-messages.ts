@@ -18,8 +18,10 @@ export interface SseProjection {
   atPresent?(): string
   /** The messages of a transient part; without it the stream has none. */
   encodeTransient?(part: TransientPart): string
-  /** True if the stream breaks off, as by a lost connection, where its run is suspended. Default: it ends after a comment. */
+  /** True if the stream breaks off, as by a lost connection, where its run is suspended. Default: it ends after `encodeSuspended`. */
   readonly breaksOff?: boolean
+  /** The last message where the run is suspended, since the service stops; default a comment. */
+  encodeSuspended?(): string
 }
 
 /** Characters per piece: many small messages, or a part of a large one. */
@@ -130,7 +132,7 @@ export class SseMessages {
     this.#isOver = true
     const { suspended, fault } = this.#reader
     if (suspended && this.#projection?.breaksOff) throw new RUN_ERR_SUSPENDED()
-    const start = suspended ? SSE_SUSPENDED : ''
+    const start = suspended ? (this.#projection?.encodeSuspended?.() ?? SSE_SUSPENDED) : ''
     if (fault === undefined) return start === '' ? undefined : start
     const end = this.#encodeFault(fault)
     return isPromise(end) ? end.then((text) => start + text) : start + end || undefined

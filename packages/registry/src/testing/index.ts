@@ -15,6 +15,7 @@ export { runQueueContract, type QueueStores } from './run-queue-contract.ts'
 export { storedWebhook, type WebhookStores } from './stored-webhook.ts'
 export { webhookStoreContract } from './webhook-store-contract.ts'
 export { scheduleStoreContract, storedSchedule, type ScheduleStores } from './schedule-store-contract.ts'
+export { randomLog, type Choose } from './random-log.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'
 export {

@@ -1,6 +1,9 @@
 export { answerInputs, type AnsweringAccess, type GivenAnswer } from '../access/answer-inputs.ts'
+export { cancelActiveRun, requireRunOf } from '../access/conversation-runs.ts'
 export { findActiveRun, runsOfConversation, type ConversationAccess } from '../access/find-active-run.ts'
 export { RunActivity, type AskingPart } from '../contract/run-activity.ts'
+export { sourceKey, VoidableList } from '../contract/voidable-list.ts'
+export { fileUrlsAt, type FilePlace, type FileUrl } from '../files/file-urls.ts'
 export { describeRoutes, jsonReply, type ApiInfo } from '../openapi/describe-routes.ts'
 export { componentOf, hoistSchemas, refTo, type Components } from '../openapi/hoist-schemas.ts'
 export type {
@@ -25,5 +28,6 @@ export { findEncodingFault, requireStrictJson, type StrictRequests } from '../re
 export { tieToClient } from '../requests/tie-to-client.ts'
 export { readPresent } from '../runs/log/log-reader.ts'
 export { steerOf } from '../runs/turns/steering.ts'
+export { partsOfTurn } from '../sessions/parts-of-turn.ts'
 export { readTurns, type Turn, type TurnPage } from '../sessions/read-turns.ts'
 export { contentOfFile, type LinkedFile } from '../wire/data-url.ts'

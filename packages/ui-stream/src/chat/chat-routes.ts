@@ -1,6 +1,6 @@
 import type { RunnableKind } from '@svc/registry'
-import { codeOf, sendFile } from '@svc/registry/kit'
-import { findActiveRun, tieToClient } from '@svc/registry/wire-kit'
+import { sendFile } from '@svc/registry/kit'
+import { cancelActiveRun, findActiveRun, requireRunOf, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import type { Surface } from '../surface.ts'
@@ -18,7 +18,7 @@ import {
   type HistoryQuery
 } from './chat-schemas.ts'
 import { readHistory } from './read-history.ts'
-import { continueRun, requireChatRun } from './continue-run.ts'
+import { continueRun } from './continue-run.ts'
 import { startTurn } from './start-turn.ts'
 
 interface ChatRequest {
@@ -108,11 +108,7 @@ export function chatRoutes(
     response: REPLIES.canceled
   }
   scope.delete<ChatRequest>(`${path}/:id/stream`, { schema: cancel }, async (request, reply) => {
-    const run = await findActiveRun(surface, chatOf(request), request.caller)
-    if (run !== undefined)
-      await runs.cancel(run.runId).catch((err: unknown) => {
-        if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
-      })
+    await cancelActiveRun(surface, chatOf(request), request.caller)
     return reply.code(204).send()
   })
 
@@ -127,7 +123,7 @@ export function chatRoutes(
     { schema: file },
     async (request, reply) => {
       const { runId, fileId } = request.params
-      await requireChatRun(surface, chatOf(request), runId, request.caller)
+      await requireRunOf(surface, chatOf(request), runId, request.caller)
       replies.add(reply.raw)
       return sendFile({ files: runs.stores.files, log: request.log }, runId, fileId, request, reply)
     }

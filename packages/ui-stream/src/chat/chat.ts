@@ -1,8 +1,9 @@
-import type { RunFile, RunnableKind } from '@svc/registry'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RunnableKind } from '@svc/registry'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { fileUrlsAt, type FileUrl } from '@svc/registry/wire-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
-import type { FileUrl, MessageChunks } from '../projection/message-chunks.ts'
+import type { MessageChunks } from '../projection/message-chunks.ts'
 import type { Surface } from '../surface.ts'
 import { UI_STREAM_HEADER } from '../wire/chunks.ts'
 
@@ -19,13 +20,11 @@ export type OriginRequest = Pick<FastifyRequest, 'protocol' | 'host'>
 
 /** Makes the URLs of files of a chat, at this service as the client reaches it, or elsewhere. */
 export function fileUrlIn({ url, prefix }: Surface, chat: Chat, { protocol, host }: OriginRequest): FileUrl {
-  const base = url ?? `${protocol}://${host}${prefix}`
-  const path = ['chat', chat.kind, chat.name, chat.sessionId, 'files'].map(encodeURIComponent).join('/')
-  const query = chat.userId === undefined ? '' : `?userId=${encodeURIComponent(chat.userId)}`
-  return ({ fileId, url: given }: RunFile, runId: string) =>
-    fileId === undefined
-      ? given
-      : `${base}/${path}/${encodeURIComponent(runId)}/${encodeURIComponent(fileId)}${query}`
+  return fileUrlsAt({
+    base: url ?? `${protocol}://${host}${prefix}`,
+    path: ['chat', chat.kind, chat.name, chat.sessionId, 'files'],
+    userId: chat.userId
+  })
 }
 
 /** Replies with the stream of a run. */

@@ -1,6 +1,5 @@
-import { RUN_ERR_LOG_GONE, RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/registry'
-import { requireRun } from '@svc/registry/kit'
-import { answerInputs, readPresent, tieToClient } from '@svc/registry/wire-kit'
+import { RUN_ERR_LOG_GONE } from '@svc/registry'
+import { answerInputs, readPresent, requireRunOf, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED } from '../errors.ts'
 import { readAnswers } from '../messages/read-answers.ts'
@@ -22,7 +21,7 @@ export async function continueRun(
   reply: FastifyReply
 ): Promise<FastifyReply> {
   const { caller: principal } = request
-  const run = await requireChatRun(surface, chat, message.id, principal)
+  const run = await requireRunOf(surface, chat, message.id, principal)
   const { runId } = run
   const fileUrl = fileUrlIn(surface, chat, request)
   let chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl))
@@ -40,19 +39,6 @@ export async function continueRun(
     head: chunks.resume(),
     answered: answers.map(({ inputId }) => inputId)
   })
-}
-
-/** A run of a chat that the caller reaches. @throws RUN_ERR_NOT_FOUND */
-export async function requireChatRun(
-  surface: Surface,
-  { kind, name, sessionId }: Chat,
-  runId: string,
-  principal: FastifyRequest['caller']
-): Promise<RunSummary> {
-  const run = await requireRun(surface, runId, principal)
-  if (run.kind !== kind || run.name !== name || run.sessionId !== sessionId)
-    throw new RUN_ERR_NOT_FOUND(runId)
-  return run
 }
 
 async function readSoFar(

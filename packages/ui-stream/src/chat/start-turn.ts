@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { RunBody, Runnable, StartKey } from '@svc/registry'
-import { ownerOfSessions, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
+import { givenOf, ownerOfSessions, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
 import { tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_BAD_REQUEST } from '../errors.ts'
@@ -33,7 +33,7 @@ export async function startTurn(
   const onDisconnect = body.onDisconnect ?? surface.onDisconnect
   const asked = {
     ...{ input, sessionId },
-    ...withoutUndefined({ userId, apiKey, whenBusy, metadata, instructions, tools })
+    ...givenOf({ userId, apiKey, whenBusy, metadata, instructions, tools })
   } as RunBody
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })
   const isAgain = body.trigger === 'regenerate-message'
@@ -81,8 +81,4 @@ function toStartKey(
 ): StartKey {
   const content = JSON.stringify([kind, name, sessionId, userId, id, messageId, parts])
   return { key: `ui:${hash('sha256', content, 'base64url')}`, hash: '' }
-}
-
-function withoutUndefined<T extends object>(fields: T): Partial<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>
 }

@@ -1,5 +1,5 @@
 import type { RunFile } from '@svc/registry'
-import type { FileUrl } from '../projection/message-chunks.ts'
+import type { FileUrl } from '@svc/registry/wire-kit'
 import type { UiMessage, UiPart } from '../wire/messages.ts'
 import { INPUT_PART } from './to-input.ts'
 

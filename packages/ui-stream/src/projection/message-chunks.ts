@@ -1,12 +1,9 @@
-import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
-import { RunActivity } from '@svc/registry/wire-kit'
+import type { NumberedPart, PartOf } from '@svc/registry'
+import { RunActivity, type FileUrl } from '@svc/registry/wire-kit'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
 import { MemberChunks } from './member-chunks.ts'
 import { ToolChunks } from './tool-chunks.ts'
-
-/** The URL of a file of a run; undefined if its content is not kept. */
-export type FileUrl = (file: RunFile, runId: string) => string | undefined
 
 const FINISH_REASONS: Readonly<
   Record<PartOf<'finish'>['finishReason'], UiChunkOf<'finish'>['finishReason']>
