@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import a2a from '@svc/a2a'
 import { grpcBinding } from '@svc/a2a/grpc'
+import agUi from '@svc/ag-ui'
 import http from '@svc/http'
 import registry, { createRegistry, type Registry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
@@ -55,6 +56,7 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
     const reply = variant.endsWith('-message') ? 'message' : 'task'
     await served.register(a2a, { basePath: '/a2a', registry: agents, reply })
   } else if (variant === 'ui-stream') await served.register(uiStream, { prefix: '/api', registry: agents })
+  else if (variant === 'ag-ui') await served.register(agUi, { prefix: '/api', registry: agents })
   else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }

@@ -46,6 +46,14 @@ const chat = {
     trigger: 'submit-message'
   }
 }
+const thread = {
+  path: '/api/ag-ui/quick',
+  body: {
+    ...{ threadId: UNIQUE, runId: UNIQUE, protocolVersion: '1.0' },
+    messages: [{ id: 'm-1', role: 'user', content: input }],
+    ...{ state: {}, tools: [], context: [], forwardedProps: {} }
+  }
+}
 // Each message needs an id of its own, or it is taken as sent again.
 const message = { kind: 'message', messageId: UNIQUE, role: 'user', parts: [{ kind: 'text', text: input }] }
 const send = toCall('message/send', message)
@@ -72,6 +80,7 @@ export const VARIANTS: readonly Variant[] = [
   { ...sse, name: 'stream-sqlite', request: stream },
   { ...sse, name: 'stream-session', request: { ...stream, body: { ...body, sessionId: UNIQUE } } },
   { ...sse, check: isChat, name: 'ui-stream', request: chat, baseline: 'stream-session', target: 1.3 },
+  { ...sse, check: isThread, name: 'ag-ui', request: thread, baseline: 'stream-session', target: 1.3 },
   { ...events, name: 'bare-a2a-sse', request: { ...sendStream, path: '/a2a/stream' } },
   { ...events, name: 'a2a-stream', request: sendStream, target: 1.8 },
   { ...paced, name: 'bare-sse-paced', request: { path: '/stream', body } },
@@ -129,6 +138,12 @@ function isChat(status: number, text: string): boolean {
   const chunks = messagesOf<{ type: string; delta?: string }>(rest!)
   const said = chunks.map(({ type, delta }) => (type === 'text-delta' ? delta : '')).join('')
   return status === 200 && said === ANSWER && chunks.at(-1)?.type === 'finish' && done !== undefined
+}
+
+function isThread(status: number, text: string): boolean {
+  const made = messagesOf<{ type: string; delta?: string }>(text)
+  const said = made.map(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? delta : '')).join('')
+  return status === 200 && said === ANSWER && made.at(-1)?.type === 'RUN_FINISHED'
 }
 
 /** A token that `SECRET` is good for. */

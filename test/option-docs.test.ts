@@ -22,7 +22,8 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
     'workflows/workflow-options.ts'
   ],
   store: ['options.ts'],
-  'ui-stream': ['options.ts']
+  'ui-stream': ['options.ts'],
+  'ag-ui': ['options.ts']
 }
 
 async function schemasOf(name: string): Promise<TSchema[]> {

@@ -1,4 +1,5 @@
 import a2a from '@svc/a2a'
+import agUi from '@svc/ag-ui'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
@@ -18,6 +19,7 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
   '@svc/realtime': realtime,
   '@svc/mcp': mcp,
   '@svc/ui-stream': uiStream,
+  '@svc/ag-ui': agUi,
   '@svc/runtime': runtime
 }
 const WITH_ENGINE = { ...BRINGERS, '@svc/registry': registry as FastifyPluginAsync }

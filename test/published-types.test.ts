@@ -6,7 +6,18 @@ import { compileAsUser, install, pack, run } from './helpers/tarballs.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted()
-const PACKAGES = ['registry', 'runtime', 'store', 'http', 'gateway', 'a2a', 'realtime', 'mcp', 'ui-stream']
+const PACKAGES = [
+  'registry',
+  'runtime',
+  'store',
+  'http',
+  'gateway',
+  'a2a',
+  'realtime',
+  'mcp',
+  'ui-stream',
+  'ag-ui'
+]
 // A missing module, or a name that it does not export.
 const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import a2a from '@svc/a2a'
+import agUi from '@svc/ag-ui'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import realtime from '@svc/realtime'
@@ -29,7 +30,8 @@ const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other
   ['RT', realtime, {}, {}, '@svc/realtime .*path "/realtime"'],
   ['RT', realtime, { prefix: '/v1' }, { prefix: '/v1/' }, '@svc/realtime .*path "/v1/realtime"'],
   ['MCP', mcp, { prefix: '/api' }, { prefix: '/api/' }, '@svc/mcp .*prefix "/api"'],
-  ['UI', uiStream, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ui-stream .*prefix "/api"']
+  ['UI', uiStream, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ui-stream .*prefix "/api"'],
+  ['AGUI', agUi, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ag-ui .*prefix "/api"']
 ]
 
 t.test('a surface registered twice in one place is refused, with its name and place', async (t) => {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
+import agUi from '@svc/ag-ui'
 import http, { errorHandler, requestLogging } from '@svc/http'
 import mcp from '@svc/mcp'
 import realtime from '@svc/realtime'
@@ -86,6 +87,7 @@ export async function buildApp(
   })
   await app.register(uiStream, { prefix: '/api', clientTools: true })
   await app.register(mcp, { prefix: '/api', name: 'demo' })
+  await app.register(agUi, { prefix: '/api', clientTools: true })
   await app.register(gateway, {
     asyncApi: { path: '/api/docs/asyncapi.json' },
     // Clients that poll would need a balancer that knows them again.

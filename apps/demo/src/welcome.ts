@@ -53,6 +53,7 @@ The agent transport service is up.
   docs    ${base}/docs/
   chat    ${base}/chat/assistant is the api of useChat of the AI SDK
   mcp     claude mcp add --transport http demo ${base}/mcp
+  ag-ui   ${base}/ag-ui/assistant is the url of an HttpAgent, for CopilotKit and others
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
   phone   ${'label' in voice ? `${origin}${VOICE}/ with ${voice.label}` : voice.missing}

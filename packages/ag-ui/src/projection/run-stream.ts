@@ -1,0 +1,81 @@
+import { RUN_ERR_SUSPENDED, type LogEntry, type PartOf } from '@svc/registry'
+import { encodePieces } from '@svc/registry/kit'
+import type { SseProjection } from '@svc/registry/sse'
+import { sizeOfEntry } from '@svc/registry/store-kit'
+import type { AgUiEvent } from '../wire/events.ts'
+import { toDataEvent } from './content-events.ts'
+import type { RunEvents } from './run-events.ts'
+
+/** Parts up to this many characters are encoded in one piece. */
+const MAX_WHOLE = 131_072
+
+/** Where a stream begins. */
+export interface StreamStart {
+  /** Messages before those of the run. */
+  readonly head?: string | Iterable<string>
+  /** Inputs that were just answered: the run does not wait for them, even if its log has no answer yet. */
+  readonly answered?: readonly string[]
+}
+
+/** The log of a run as a stream of AG-UI, which ends where the run ends or waits. */
+export class RunStream implements SseProjection {
+  readonly head: string | Iterable<string>
+  readonly #events: RunEvents
+  readonly #answered: readonly string[]
+  #isPaused = false
+
+  /** @param events of the run; they may have read the beginning of the log already */
+  constructor(events: RunEvents, { head = '', answered = [] }: StreamStart = {}) {
+    this.#events = events
+    this.#answered = answered
+    this.head = head
+  }
+
+  get ended(): boolean {
+    return this.#isPaused || this.#events.ended
+  }
+
+  encode(entry: LogEntry): string | Iterable<string> {
+    const { part } = entry
+    if (part.type === 'text' && !part.source?.length) {
+      const id = this.#events.continueText(entry.seq, part.text)
+      if (id !== undefined)
+        return `data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${JSON.stringify(part.text)}}\n\n`
+    }
+    const events = this.#events.add(part)
+    return sizeOfEntry(entry) > MAX_WHOLE ? encodeLarge(events) : encodeEvents(events)
+  }
+
+  atPresent(): string {
+    const events = this.#events
+    if (!events.isWaiting || this.#answered.some((inputId) => events.isPending(inputId))) return ''
+    this.#isPaused = true
+    return encodeEvents(events.pause())
+  }
+
+  // A stream that ended in order, the client would take for a whole one; one that breaks off ends a client on Node.js.
+  encodeSuspended(): string {
+    const { message, code } = new RUN_ERR_SUSPENDED()
+    return encodeEvents([{ type: 'RUN_ERROR', message, code, metadata: { retryable: true } }])
+  }
+
+  encodeTransient({ part }: { part: PartOf<'data'> }): string {
+    return this.#events.hasStarted ? encodeEvents([toDataEvent(part, {})]) : ''
+  }
+}
+
+/** The messages of events. */
+export function encodeEvents(events: readonly AgUiEvent[]): string {
+  let text = ''
+  for (const event of events) text += `data: ${JSON.stringify(event)}\n\n`
+  return text
+}
+
+/** The messages of events with large values, in pieces that are made when they are read. */
+function* encodeLarge(events: readonly AgUiEvent[]): Generator<string, void> {
+  for (const event of events) {
+    yield 'data: '
+    yield* encodePieces(event)
+    yield '\n\n'
+  }
+}

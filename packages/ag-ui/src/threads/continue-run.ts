@@ -1,0 +1,77 @@
+import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE } from '@svc/registry'
+import { mayAnswer } from '@svc/registry/kit'
+import { answerInputs, requireRunOf, tieToClient, type GivenAnswer } from '@svc/registry/wire-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AGUI_ERR_NOTHING_ANSWERED, AGUI_ERR_RUN_ENDED } from '../errors.ts'
+import { runOfCall, toGivenAnswers, type Answers } from '../messages/read-answers.ts'
+import { RunEvents, type EventOptions } from '../projection/run-events.ts'
+import { encodeEvents } from '../projection/run-stream.ts'
+import type { Surface } from '../surface.ts'
+import { knowsOutcomes, type RunAgentInput } from '../wire/input.ts'
+import { readSoFar, type Wait } from './read-so-far.ts'
+import { fileUrlIn, sendStream, type Thread } from './thread.ts'
+
+/**
+ * Continues the run that waits for these answers, and streams what follows the place where it asked for them, in a part of the run with
+ * an id of its own. Inputs that were answered before, here or on another surface, are passed over, so that a request may be sent again.
+ * @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, AGUI_ERR_NOTHING_ANSWERED, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
+ */
+export async function continueRun(
+  surface: Surface,
+  thread: Thread,
+  answers: Answers,
+  request: FastifyRequest & { body: RunAgentInput },
+  reply: FastifyReply
+): Promise<FastifyReply> {
+  const { body } = request
+  const runId = await requireAsking(surface, thread, answers, request)
+  const options: EventOptions = {
+    fileUrl: fileUrlIn(surface, thread, request),
+    isCurrent: knowsOutcomes(body.protocolVersion),
+    known: new Set(answers.results.flatMap(({ toolCallId }) => toolCallId ?? []))
+  }
+  const { events: present, waits } = await readSoFar(surface, runId, new RunEvents(options))
+  if (present.seq === 0) throw new RUN_ERR_LOG_GONE()
+  const given = toGivenAnswers(answers, present)
+  if (given.length === 0) throw new AGUI_ERR_NOTHING_ANSWERED()
+  const place = placeOf(given, waits) ?? present.seq
+  if (present.ended && place === present.seq) throw new AGUI_ERR_RUN_ENDED()
+  await answerInputs(surface, request.caller, given)
+  const isBehind = place < present.seq
+  const events = isBehind ? (await readSoFar(surface, runId, new RunEvents(options), place)).events : present
+  tieToClient(surface.replies, reply)
+  return sendStream(surface, reply, runId, events, {
+    head: encodeEvents(events.resume()),
+    answered: given.map(({ inputId }) => inputId)
+  })
+}
+
+/** The run that asked for what is answered. @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, AGUI_ERR_NOTHING_ANSWERED */
+async function requireAsking(
+  surface: Surface,
+  thread: Thread,
+  { resume, results }: Answers,
+  { caller }: Pick<FastifyRequest, 'caller'>
+): Promise<string> {
+  const [entry] = resume
+  if (entry === undefined) {
+    const runId = results.map(({ toolCallId }) => runOfCall(toolCallId)).find((id) => id !== undefined)
+    if (runId === undefined) throw new AGUI_ERR_NOTHING_ANSWERED()
+    return (await requireRunOf(surface, thread, runId, caller)).runId
+  }
+  // Another's input is not found, and neither is its run.
+  const found = await surface.runs.findInput(entry.interruptId)
+  if (found === undefined || !(await mayAnswer(surface, found.run, found.input.kind, caller)))
+    throw new RUN_ERR_INPUT_NOT_FOUND(entry.interruptId)
+  const run = await surface.runs.find(found.run.runId)
+  if (run?.kind !== thread.kind || run.name !== thread.name || run.sessionId !== thread.sessionId)
+    throw new RUN_ERR_INPUT_NOT_FOUND(entry.interruptId)
+  return run.runId
+}
+
+/** Where the client's last stream of the run ended: the last wait for all that is answered, or for a part of it. */
+function placeOf(given: readonly GivenAnswer[], waits: readonly Wait[]): number | undefined {
+  const isAsked = ({ inputIds }: Wait) => given.map(({ inputId }) => inputIds.has(inputId))
+  const whole = waits.findLast((wait) => isAsked(wait).every(Boolean))
+  return (whole ?? waits.findLast((wait) => isAsked(wait).some(Boolean)))?.seq
+}

@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto'
+import type { Run, RunBody, Runnable, StartKey } from '@svc/registry'
+import { codeOf, givenOf, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
+import { tieToClient } from '@svc/registry/wire-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
+import { toInput, toInstructions } from '../messages/to-input.ts'
+import { RunEvents } from '../projection/run-events.ts'
+import { encodeEvents } from '../projection/run-stream.ts'
+import type { Surface } from '../surface.ts'
+import { knowsOutcomes, readForwarded, type AgUiTool, type RunAgentInput } from '../wire/input.ts'
+import type { AgUiMessage } from '../wire/messages.ts'
+import { turnBefore } from './find-turn.ts'
+import { readSoFar } from './read-so-far.ts'
+import { fileUrlIn, sendStream, type Thread } from './thread.ts'
+
+type StartOptions = NonNullable<Parameters<Surface['runs']['start']>[2]>
+
+/**
+ * Starts a run with the last message, which is a user's, and streams it. It follows the last answer that the messages have, so that a message
+ * which is edited or answered again begins a branch. The same request, sent again, gets the stream of the same run.
+ * @throws AGUI_ERR_FORBIDDEN, AGUI_ERR_MISSING_SCOPE, AGUI_ERR_UNKNOWN_RUNNABLE, AGUI_ERR_BAD_MESSAGE, AGUI_ERR_BAD_REQUEST,
+ * AGUI_ERR_FOREIGN_USER, AGUI_ERR_THREAD_WAITS, and the errors of `RunEngine.start`
+ */
+export async function startRun(
+  surface: Surface,
+  thread: Thread,
+  message: AgUiMessage | undefined,
+  request: FastifyRequest & { body: RunAgentInput },
+  reply: FastifyReply
+): Promise<FastifyReply> {
+  const { kind, name, sessionId } = thread
+  const { body, caller: principal, headers, log } = request
+  await requireAllowed(surface, principal, 'run', { kind, name })
+  const runnable = requireExposed(surface, kind, name)
+  const { svc, metadata: forwarded } = readForwarded(body)
+  const { userId, apiKey, metadata, whenBusy } = svc
+  const input = svc.input === undefined && message !== undefined ? toInput(message) : svc.input
+  const onDisconnect = svc.onDisconnect ?? surface.onDisconnect
+  const instructions = surface.clientInstructions ? toInstructions(body.messages) : undefined
+  const tools = body.tools?.length ? body.tools.map(toClientTool) : undefined
+  const asked = {
+    ...{ input, sessionId },
+    ...givenOf({ userId, apiKey, metadata, instructions, tools })
+  } as RunBody
+  const afterTurn =
+    svc.afterTurn === undefined
+      ? await turnBefore(surface, thread, runnable, whenBusy, request)
+      : svc.afterTurn
+  const { state, context } = body
+  const envelope = {
+    ...(forwarded && { metadata: forwarded }),
+    ...(context?.length && { context }),
+    ...(state !== undefined && state !== null && { state })
+  }
+  const run = await startOrRefuse(surface, runnable, input, {
+    ...toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log }),
+    ...(Object.keys(envelope).length > 0 && { envelope }),
+    ...(afterTurn !== undefined && { afterTurn }),
+    ...(whenBusy !== undefined && { whenBusy }),
+    startKey: toStartKey(thread, body, message)
+  })
+  tieToClient(surface.replies, reply, run, onDisconnect)
+  const fileUrl = fileUrlIn(surface, thread, request)
+  const events = new RunEvents({ fileUrl, isCurrent: knowsOutcomes(body.protocolVersion) })
+  // A message that has joined a run gets what follows it: the client may have the rest.
+  const isUnderWay = run.joined && !(await readSoFar(surface, run.runId, events)).events.ended
+  return sendStream(
+    surface,
+    reply,
+    run.runId,
+    events,
+    isUnderWay ? { head: encodeEvents(events.resume()) } : {}
+  )
+}
+
+/**
+ * A message waits while another run of its thread works. It is refused where that run waits for the client itself, which would wait in vain:
+ * the protocol has it answered first.
+ */
+async function startOrRefuse(
+  { runs }: Surface,
+  runnable: Runnable,
+  input: RunBody['input'],
+  options: StartOptions
+): Promise<Run> {
+  const { takesTurns, queue } = runnable
+  const isChosen = (options.whenBusy ?? runnable.whenBusy) !== undefined
+  const canRefuse = takesTurns === true && queue !== true && runs.stores.sessions.place !== undefined
+  if (isChosen || !canRefuse) return runs.start(runnable, input, options)
+  try {
+    return await runs.start(runnable, input, { ...options, whenBusy: 'reject' })
+  } catch (err) {
+    if (codeOf(err) !== 'RUN_ERR_SESSION_BUSY') throw err
+    const { runId } = err as { runId?: string }
+    const active = runId === undefined ? undefined : await runs.find(runId)
+    if (active?.status === 'input-required') throw new AGUI_ERR_THREAD_WAITS()
+    return runs.start(runnable, input, { ...options, whenBusy: 'queue' })
+  }
+}
+
+// Clients before version 1.0 send null for no schema.
+function toClientTool({ name, description, parameters }: AgUiTool) {
+  return { name, description, input: { type: 'object' as const, properties: {}, ...parameters } }
+}
+
+// The content is part of the key, so that every other message is another start.
+function toStartKey(
+  { kind, name, sessionId, userId }: Thread,
+  { runId }: RunAgentInput,
+  message: AgUiMessage | undefined
+): StartKey {
+  const content = JSON.stringify([kind, name, sessionId, userId, runId, message?.content])
+  return { key: `agui:${hash('sha256', content, 'base64url')}`, hash: '' }
+}

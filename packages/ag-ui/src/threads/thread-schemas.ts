@@ -1,0 +1,70 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/registry/kit'
+import { jsonReply } from '@svc/registry/wire-kit'
+import { AgUiEventSchema } from '../wire/events.ts'
+
+const { userId } = RunBodySchema.properties
+const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH })
+
+export const NameParamsSchema = Type.Object({ name })
+export const ThreadParamsSchema = Type.Object({ name, threadId: IdSchema })
+export type ThreadParams = Static<typeof ThreadParamsSchema>
+export const FileParamsSchema = Type.Object({ name, threadId: IdSchema, runId: IdSchema, fileId: IdSchema })
+
+export const UserQuerySchema = Type.Object({ userId }, { additionalProperties: false })
+export const ConnectQuerySchema = Type.Object(
+  {
+    userId,
+    protocolVersion: Type.Optional(
+      Type.String({ maxLength: 32, description: 'That of the client; absent before version 1.0' })
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000,
+        description: 'About this many messages of the session, in whole turns; default 100'
+      })
+    )
+  },
+  { additionalProperties: false }
+)
+export type ConnectQuery = Static<typeof ConnectQuerySchema>
+
+/** The body of an error, which is an event of the protocol. */
+const ErrorBodySchema = Type.Object(
+  {
+    type: Type.Literal('RUN_ERROR'),
+    message: Type.String(),
+    code: Type.String({ description: 'Stable; see the list of error codes' }),
+    metadata: Type.Object({
+      statusCode: Type.Integer(),
+      requestId: Type.String(),
+      errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+      runId: Type.Optional(Type.String())
+    })
+  },
+  { title: 'Error' }
+)
+
+const failures = {
+  '4xx': jsonReply('Refused', ErrorBodySchema),
+  '5xx': jsonReply('Failed', ErrorBodySchema)
+}
+const stream = (description: string) => ({
+  description,
+  content: { 'text/event-stream': { schema: AgUiEventSchema } }
+})
+
+/** The replies of each route. */
+export const REPLIES = {
+  run: { 200: stream('The events of the run: each message has the JSON of one'), ...failures },
+  connected: { 200: stream('The events of the runs of the thread; none if it has none'), ...failures },
+  canceled: { 204: Type.Null({ description: 'Nothing runs any more' }), ...failures },
+  file: {
+    200: {
+      description: 'The file, or the range that was asked for',
+      content: { '*/*': { schema: { type: 'string', format: 'binary' } } }
+    },
+    ...failures
+  }
+}

@@ -1,0 +1,46 @@
+import type { RunnableKind } from '@svc/registry'
+import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { fileUrlsAt, type FileUrl } from '@svc/registry/wire-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RunEvents } from '../projection/run-events.ts'
+import { RunStream, type StreamStart } from '../projection/run-stream.ts'
+import type { Surface } from '../surface.ts'
+
+/** A thread as a request names it: a session of a runnable. */
+export interface Thread {
+  readonly kind: RunnableKind
+  readonly name: string
+  readonly sessionId: string
+  readonly userId?: string | undefined
+}
+
+/** The parts of a request that URLs in its reply depend on. */
+export type OriginRequest = Pick<FastifyRequest, 'protocol' | 'host'>
+
+/** Makes the URLs of files of a thread, at this service as the client reaches it, or elsewhere. */
+export function fileUrlIn(
+  { url, prefix }: Surface,
+  thread: Thread,
+  { protocol, host }: OriginRequest
+): FileUrl {
+  return fileUrlsAt({
+    base: url ?? `${protocol}://${host}${prefix}`,
+    path: ['ag-ui', thread.kind, thread.name, 'threads', thread.sessionId, 'files'],
+    userId: thread.userId
+  })
+}
+
+/** Replies with the stream of a run, from the part on that `events` have read. */
+export function sendStream(
+  { runs, heartbeat }: Surface,
+  reply: FastifyReply,
+  runId: string,
+  events: RunEvents,
+  start: StreamStart = {}
+): FastifyReply {
+  const projection = new RunStream(events, start)
+  return reply
+    .headers(SSE_HEADERS)
+    .header('x-run-id', runId)
+    .send(createSseStream(runs, runId, { after: events.seq, heartbeat, projection }))
+}

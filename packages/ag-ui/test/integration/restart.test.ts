@@ -1,0 +1,130 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Agent } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import store from '@svc/store'
+import t, { type Test } from 'tap'
+import { agUiApp } from '../helpers/agui-app.ts'
+import { TestAgent } from '../helpers/test-agent.ts'
+
+const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url).pathname
+
+t.setTimeout(120_000)
+
+/** A service whose processes follow each other at one address. */
+class Service {
+  readonly #db: string
+  #child: ChildProcess | undefined
+  #port = '0'
+
+  constructor(t: Test) {
+    this.#db = join(t.testdir(), 'threads.db')
+    t.teardown(() => this.kill())
+  }
+
+  async start(): Promise<void> {
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const child = spawn(
+      process.execPath,
+      ['--conditions=@svc/source', SERVICE, `sqlite:${this.#db}`, this.#port],
+      { stdio: ['ignore', 'pipe', 'inherit'], env }
+    )
+    this.#child = child
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    this.#port = String(line).trim()
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/api/ag-ui/support`
+  }
+}
+
+/** After an error the client cancels its reader, and lets the rejection escape, which ends Node.js; a browser only prints it. */
+async function fetchQuietly(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init)
+  const reader = response.body!.getReader()
+  const quiet = { read: () => reader.read(), cancel: () => reader.cancel().catch(() => undefined) }
+  return Object.defineProperty(response, 'body', { value: { getReader: () => quiet } })
+}
+
+t.test(
+  'kill -9 in the middle of an answer: the page connects again, and what was void is gone',
+  async (t) => {
+    const service = new Service(t)
+    await service.start()
+    const agent = new TestAgent({ url: service.url, fetch: fetchQuietly })
+    const broken = t.rejects(agent.say('Count'), 'the stream has broken off')
+    await agent.until(({ text }) => text.startsWith('one two'))
+    await service.kill()
+    await broken
+    await service.start()
+    await agent.connectAgent()
+    t.same(agent.said, [
+      ['user', 'Count'],
+      ['assistant', 'one two three four']
+    ])
+    t.match(
+      agent.of('CUSTOM').find(({ name }) => name === 'void'),
+      { value: { messageIds: [String], toolCallIds: [] } }
+    )
+    t.match(agent.events.at(-1), { outcome: { type: 'success' } })
+  }
+)
+
+t.test('kill -9 while an approval is pending: the answer reaches the next process', async (t) => {
+  const service = new Service(t)
+  await service.start()
+  const agent = new TestAgent({ url: service.url })
+  await agent.say('Mail')
+  const [approval] = agent.pendingInterrupts
+  await service.kill()
+  await service.start()
+  await agent.runAgent({
+    resume: [{ interruptId: approval!.id, status: 'resolved', payload: { approved: true } }]
+  })
+  t.equal(agent.text, 'Done')
+  t.match(
+    agent.messages.find(({ role }) => role === 'tool'),
+    { content: 'sent to ann' }
+  )
+})
+
+t.test('an orderly restart ends streams with an error, so that pages connect again', async (t) => {
+  const url = `sqlite:${join(t.testdir(), 'threads.db')}`
+  const model = scriptedModel((_, index) => ({
+    text: ['one ', 'two'],
+    ...(index === 0 && { hangs: 'stream' })
+  }))
+  const serve = async (port: number) => {
+    const served = await agUiApp(t, {
+      before: async (app) => app.register(store, { url }),
+      add: (registry) => new Agent({ name: 'support', model, registry }),
+      port
+    })
+    return { app: served.app, url: served.url('support'), port: Number(new URL(served.origin).port) }
+  }
+  const first = await serve(0)
+  const agent = new TestAgent({ url: first.url })
+  const sent = agent.say('Count')
+  await agent.until(({ text }) => text === 'one two')
+  await first.app.close()
+  await sent
+  t.match(agent.events.at(-1), {
+    type: 'RUN_ERROR',
+    code: 'RUN_ERR_SUSPENDED',
+    metadata: { retryable: true }
+  })
+  await serve(first.port)
+  await agent.connectAgent()
+  t.equal(agent.text, 'one two')
+  t.match(agent.events.at(-1), { outcome: { type: 'success' } })
+})
