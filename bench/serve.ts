@@ -7,6 +7,7 @@ import a2a from '@svc/a2a'
 import { grpcBinding } from '@svc/a2a/grpc'
 import agUi from '@svc/ag-ui'
 import http from '@svc/http'
+import openAi from '@svc/openai'
 import registry, { createRegistry, type Registry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
@@ -57,6 +58,8 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
     await served.register(a2a, { basePath: '/a2a', registry: agents, reply })
   } else if (variant === 'ui-stream') await served.register(uiStream, { prefix: '/api', registry: agents })
   else if (variant === 'ag-ui') await served.register(agUi, { prefix: '/api', registry: agents })
+  else if (variant === 'responses' || variant === 'completions')
+    await served.register(openAi, { prefix: '/v1', registry: agents })
   else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }

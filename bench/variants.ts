@@ -54,6 +54,11 @@ const thread = {
     ...{ state: {}, tools: [], context: [], forwardedProps: {} }
   }
 }
+const response = { path: '/v1/responses', body: { model: 'quick', input, stream: true } }
+const completion = {
+  path: '/v1/chat/completions',
+  body: { model: 'quick', messages: [{ role: 'user', content: input }], stream: true }
+}
 // Each message needs an id of its own, or it is taken as sent again.
 const message = { kind: 'message', messageId: UNIQUE, role: 'user', parts: [{ kind: 'text', text: input }] }
 const send = toCall('message/send', message)
@@ -81,6 +86,8 @@ export const VARIANTS: readonly Variant[] = [
   { ...sse, name: 'stream-session', request: { ...stream, body: { ...body, sessionId: UNIQUE } } },
   { ...sse, check: isChat, name: 'ui-stream', request: chat, baseline: 'stream-session', target: 1.3 },
   { ...sse, check: isThread, name: 'ag-ui', request: thread, baseline: 'stream-session', target: 1.3 },
+  { ...sse, check: isResponse, name: 'responses', request: response, baseline: 'stream', target: 1.3 },
+  { ...sse, check: isCompletion, name: 'completions', request: completion, baseline: 'stream', target: 1.3 },
   { ...events, name: 'bare-a2a-sse', request: { ...sendStream, path: '/a2a/stream' } },
   { ...events, name: 'a2a-stream', request: sendStream, target: 1.8 },
   { ...paced, name: 'bare-sse-paced', request: { path: '/stream', body } },
@@ -144,6 +151,23 @@ function isThread(status: number, text: string): boolean {
   const made = messagesOf<{ type: string; delta?: string }>(text)
   const said = made.map(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? delta : '')).join('')
   return status === 200 && said === ANSWER && made.at(-1)?.type === 'RUN_FINISHED'
+}
+
+function isResponse(status: number, text: string): boolean {
+  const [rest, done] = text.split('data: [DONE]')
+  const sent = messagesOf<{ type: string; delta?: string }>(rest!)
+  const said = sent.map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : '')).join('')
+  return status === 200 && said === ANSWER && sent.at(-1)?.type === 'response.completed' && done !== undefined
+}
+
+function isCompletion(status: number, text: string): boolean {
+  const [rest, done] = text.split('data: [DONE]')
+  const chunks = messagesOf<{ choices: { delta: { content?: string }; finish_reason: string | null }[] }>(
+    rest!
+  )
+  const said = chunks.map(({ choices: [choice] }) => choice?.delta.content ?? '').join('')
+  const ends = chunks.some(({ choices: [choice] }) => choice?.finish_reason === 'stop')
+  return status === 200 && said === ANSWER && ends && done !== undefined
 }
 
 /** A token that `SECRET` is good for. */

@@ -9,6 +9,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   gateway: ['options.ts'],
   http: ['options.ts'],
   mcp: ['options.ts'],
+  openai: ['options.ts'],
   realtime: ['options.ts'],
   registry: ['options.ts'],
   runtime: [

@@ -3,6 +3,7 @@ import agUi from '@svc/ag-ui'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
+import openAi from '@svc/openai'
 import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
@@ -16,6 +17,7 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
   '@svc/http': http,
   '@svc/gateway': gateway,
   '@svc/a2a': a2a,
+  '@svc/openai': openAi,
   '@svc/realtime': realtime,
   '@svc/mcp': mcp,
   '@svc/ui-stream': uiStream,

@@ -16,7 +16,8 @@ const PACKAGES = [
   'realtime',
   'mcp',
   'ui-stream',
-  'ag-ui'
+  'ag-ui',
+  'openai'
 ]
 // A missing module, or a name that it does not export.
 const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/

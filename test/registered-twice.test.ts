@@ -3,6 +3,7 @@ import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
+import openAi from '@svc/openai'
 import realtime from '@svc/realtime'
 import mcp from '@svc/mcp'
 import uiStream from '@svc/ui-stream'
@@ -31,7 +32,8 @@ const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other
   ['RT', realtime, { prefix: '/v1' }, { prefix: '/v1/' }, '@svc/realtime .*path "/v1/realtime"'],
   ['MCP', mcp, { prefix: '/api' }, { prefix: '/api/' }, '@svc/mcp .*prefix "/api"'],
   ['UI', uiStream, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ui-stream .*prefix "/api"'],
-  ['AGUI', agUi, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ag-ui .*prefix "/api"']
+  ['AGUI', agUi, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ag-ui .*prefix "/api"'],
+  ['OPENAI', openAi, { prefix: '/v1' }, { prefix: '/v1/' }, '@svc/openai .*prefix "/v1"']
 ]
 
 t.test('a surface registered twice in one place is refused, with its name and place', async (t) => {

@@ -1,3 +1,6 @@
+/** The path where clients of OpenAI's API call, that of Realtime among them. */
+export const OPENAI = '/v1'
+
 /** The address by which clients reach a service: a wildcard such as `0.0.0.0` becomes `localhost`. */
 export function addressOf(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `localhost:${port}`

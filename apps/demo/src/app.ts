@@ -4,13 +4,14 @@ import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
 import http, { errorHandler, requestLogging } from '@svc/http'
 import mcp from '@svc/mcp'
+import openAi from '@svc/openai'
 import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import uiStream from '@svc/ui-stream'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
-import { addressOf } from './address.ts'
+import { addressOf, OPENAI } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
 import { createBooking } from './agents/booking.ts'
@@ -37,8 +38,6 @@ import { VOICE, voicePage } from './voice/voice-page.ts'
 const ROOT = resolve(import.meta.dirname, '../../..')
 /** Concurrent runs: as many as one process streams smoothly with the offline model. */
 const MAX_RUNS = 200
-/** Where clients of the Realtime API of OpenAI call. */
-const REALTIME = '/v1'
 
 /** What may differ from the defaults of the demo. */
 export interface AppOptions {
@@ -94,11 +93,12 @@ export async function buildApp(
     ...(DATABASE_URL !== undefined && { transports: ['websocket'] })
   })
   await app.register(a2a, { basePath: '/a2a' })
-  await app.register(realtime, { prefix: REALTIME, secret: DEMO_SECRET })
+  await app.register(openAi, { prefix: OPENAI, clientTools: true, clientInstructions: true })
+  await app.register(realtime, { prefix: OPENAI, secret: DEMO_SECRET })
   await app.register(errorHandler)
   await app.register(shop, { prefix: SHOP, products })
   await app.register(voicePage, {
-    ...{ prefix: VOICE, model: 'phone', base: REALTIME, needsToken: auth !== undefined },
+    ...{ prefix: VOICE, model: 'phone', base: OPENAI, needsToken: auth !== undefined },
     ...('listen' in voice ? { phrases: voice.phrases } : { phrases: [], missing: voice.missing })
   })
   addFrontDoor(app)

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { RunSummary } from '@svc/registry'
-import { addressOf, withoutPassword } from './address.ts'
+import { addressOf, OPENAI, withoutPassword } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 import { SHOP } from './shop/pages/layout.ts'
@@ -54,6 +54,7 @@ The agent transport service is up.
   chat    ${base}/chat/assistant is the api of useChat of the AI SDK
   mcp     claude mcp add --transport http demo ${base}/mcp
   ag-ui   ${base}/ag-ui/assistant is the url of an HttpAgent, for CopilotKit and others
+  openai  ${origin}${OPENAI} is the base URL of OpenAI's clients, with assistant as the model
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
   phone   ${'label' in voice ? `${origin}${VOICE}/ with ${voice.label}` : voice.missing}

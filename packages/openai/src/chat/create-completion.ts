@@ -1,0 +1,171 @@
+import { hash } from 'node:crypto'
+import {
+  RUN_ERR_CANCELED,
+  RUN_ERR_FAILED,
+  RUN_ERR_SUSPENDED,
+  type Runnable,
+  type RunBody
+} from '@svc/registry'
+import { codeOf, errorFromStored, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
+import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { answerInputs, tieToClient } from '@svc/registry/wire-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED } from '../errors.ts'
+import { fileUrlIn } from '../files/file-urls.ts'
+import { readModel } from '../models/model-name.ts'
+import type { Surface } from '../surface.ts'
+import { toClientTools } from '../wire/client-tools.ts'
+import { parseOutput, toRunInput } from '../wire/conversation.ts'
+import { toFormatInstructions } from '../wire/response-format.ts'
+import type { CompletionEvent } from './completion-event.ts'
+import { CompletionEvents } from './completion-events.ts'
+import { CompletionMessage } from './completion-message.ts'
+import type { Completion, CompletionBody } from './completion-schemas.ts'
+import { CompletionStream } from './completion-stream.ts'
+import { findWaitingCall, type WaitingRun } from './find-waiting-call.ts'
+import { readMessages, type ReadMessages } from './read-request.ts'
+
+type CompletionRequest = FastifyRequest<{ Body: CompletionBody }>
+
+/** A completion that is to be sent: of which run, and what of its log was read. */
+interface Begun {
+  readonly runId: string
+  readonly events: CompletionEvents
+  readonly seen: readonly CompletionEvent[]
+}
+
+/**
+ * Creates a completion: continues the run that waits for the outputs at the end of the messages, else starts one.
+ * @throws OPENAI_ERR_* of requests, and the errors of `RunEngine.start`, of `RunEngine.answer` and of the run
+ */
+export async function createCompletion(
+  surface: Surface,
+  request: CompletionRequest,
+  reply: FastifyReply
+): Promise<unknown> {
+  const { body, caller: principal } = request
+  const { kind, name } = readModel(body.model)
+  await requireAllowed(surface, principal, 'run', { kind, name })
+  const runnable = requireExposed(surface, kind, name)
+  const read = readMessages(body.messages)
+  const fileUrl = fileUrlIn(surface, request)
+  const isValue = isJson(body.response_format) || runnable.describe().output !== undefined
+  const make = () => new CompletionEvents(fileUrl, isValue)
+  const waiting = await findWaitingCall(surface, { kind, name }, read.conversation.outputs, principal, make)
+  if (waiting !== undefined) await continueRun(surface, waiting, request, reply)
+  const begun = waiting ?? {
+    runId: await startRun(surface, runnable, read, request, reply),
+    events: make(),
+    seen: []
+  }
+  void reply.header('x-run-id', begun.runId)
+  return body.stream ? sendStream(surface, begun, body, reply) : awaitCompletion(surface, begun, reply)
+}
+
+async function continueRun(
+  surface: Surface,
+  { runId, isOwn, events, outputs }: WaitingRun,
+  request: CompletionRequest,
+  reply: FastifyReply
+): Promise<void> {
+  for (const { inputId, call } of events.isOver ? events.waiting : [])
+    if (!outputs.has(inputId)) throw new OPENAI_ERR_UNANSWERED(`the tool call "${call.id}"`)
+  const answers = Array.from(outputs, ([inputId, { output }]) => ({
+    inputId,
+    answer: { action: 'accept' as const, content: parseOutput(output) }
+  }))
+  await answerInputs(surface, request.caller, answers)
+  events.markAnswered([...outputs.keys()])
+  const cancel = () =>
+    surface.runs.cancel(runId).then(
+      () => true,
+      (err: unknown) => {
+        if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
+        return false
+      }
+    )
+  // A run that was started elsewhere is not this client's to cancel.
+  const run = { runId, replayed: !isOwn, joined: false, cancel }
+  tieToClient(surface.replies, reply, run, surface.onDisconnect)
+}
+
+async function startRun(
+  surface: Surface,
+  runnable: Runnable,
+  { conversation, fault }: ReadMessages,
+  { body, caller: principal, headers, log }: CompletionRequest,
+  reply: FastifyReply
+): Promise<string> {
+  if (fault !== undefined) throw new OPENAI_ERR_BAD_REQUEST(fault)
+  const { response_format: format, metadata } = body
+  const input = conversation.input === undefined ? undefined : toRunInput(conversation.input, runnable)
+  const texts = [conversation.instructions, toFormatInstructions(format, runnable, surface)]
+  const instructions = texts.filter((text) => text !== undefined).join('\n\n')
+  const given = body.tools?.map(({ type, function: call }) => ({ type, ...call }))
+  const tools = toClientTools(given, body.tool_choice)
+  const asked = {
+    input,
+    // The client keeps the conversation, even one that begins.
+    ...(runnable.kind !== 'workflow' && { messages: [...conversation.messages] }),
+    ...(metadata && { metadata }),
+    ...(instructions !== '' && { instructions }),
+    ...(tools !== undefined && { tools })
+  } as RunBody
+  const { onDisconnect } = surface
+  const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })
+  const key = headers['idempotency-key']
+  const run = await surface.runs.start(runnable, input, {
+    ...options,
+    ...(typeof key === 'string' && {
+      startKey: { key: `openai-chat:${key}`, hash: hash('sha256', JSON.stringify(body)) }
+    })
+  })
+  tieToClient(surface.replies, reply, run, onDisconnect)
+  return run.runId
+}
+
+function sendStream(
+  { runs, heartbeat }: Surface,
+  { runId, events, seen }: Begun,
+  { stream_options: options }: CompletionBody,
+  reply: FastifyReply
+): FastifyReply {
+  const after = events.seq
+  const projection = new CompletionStream(events, options?.include_usage === true, seen)
+  return reply.headers(SSE_HEADERS).send(createSseStream(runs, runId, { after, heartbeat, projection }))
+}
+
+/** Follows a run until its completion is over. @throws the error of the run, RUN_ERR_CANCELED, RUN_ERR_SUSPENDED */
+async function awaitCompletion(
+  surface: Surface,
+  { runId, events, seen }: Begun,
+  reply: FastifyReply
+): Promise<Completion> {
+  const message = new CompletionMessage()
+  for (const event of seen) message.add(event)
+  for await (const part of surface.runs.parts(runId, events.seq)) {
+    for (const event of events.add(part)) message.add(event)
+    if (!events.isOver) continue
+    const completion = message.build(events)
+    if (completion !== undefined) return completion
+    throw await errorOf(surface, runId, message, reply)
+  }
+  throw surface.runs.faultOf(runId) ?? new RUN_ERR_SUSPENDED()
+}
+
+async function errorOf(
+  { runs }: Surface,
+  runId: string,
+  { error }: CompletionMessage,
+  reply: FastifyReply
+): Promise<Error> {
+  if (error?.code === 'RUN_ERR_CANCELED') return new RUN_ERR_CANCELED()
+  const stored = (await runs.find(runId))?.error
+  // SDKs repeat requests that fail with 500, and so the run.
+  if (stored?.retryable !== true) void reply.header('x-should-retry', 'false')
+  return stored ? errorFromStored(stored) : new RUN_ERR_FAILED()
+}
+
+function isJson(format: CompletionBody['response_format']): boolean {
+  return format?.type === 'json_schema' || format?.type === 'json_object'
+}

@@ -1,0 +1,6 @@
+export { default } from './plugin.ts'
+export { OpenAiOptionsSchema, type OpenAiOptions } from './options.ts'
+export type { ResponseEvent } from './wire/response-events.ts'
+export type { OutputItem } from './wire/response-items.ts'
+export type { ResponseObject } from './wire/response-object.ts'
+export * from './errors.ts'

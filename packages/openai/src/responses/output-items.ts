@@ -1,0 +1,208 @@
+import type { PartOf } from '@svc/registry'
+import { VoidableList } from '@svc/registry/wire-kit'
+import type { ItemEvent } from '../wire/response-events.ts'
+import type {
+  FunctionCallItem,
+  ItemStatus,
+  MessageItem,
+  OutputItem,
+  OutputText,
+  ReasoningItem,
+  UrlCitation
+} from '../wire/response-items.ts'
+
+/** A text under way: of a message, or of reasoning. */
+interface OpenText {
+  readonly item: MessageItem | ReasoningItem
+  readonly index: number
+  readonly texts: string[]
+  readonly annotations: UrlCitation[]
+  length: number
+}
+
+interface Listed {
+  readonly item: OutputItem
+  isVoid: boolean
+}
+
+/** The place of an item whose arguments are under way. */
+export interface OpenCall {
+  readonly item: FunctionCallItem
+  readonly index: number
+}
+
+/** The items of one response: each is added, filled and done, in this order. */
+export class OutputItems {
+  readonly #listed = new VoidableList<Listed>()
+  #added = 0
+  #open: OpenText | undefined
+
+  /** The items that count, in order; a text under way as far as it is. */
+  get output(): OutputItem[] {
+    return this.#listed.values.filter(({ isVoid }) => !isVoid).map(({ item }) => this.#shown(item))
+  }
+
+  /** The text under way: its kind, place and id. */
+  get open():
+    | { readonly type: 'message' | 'reasoning'; readonly id: string; readonly index: number }
+    | undefined {
+    const open = this.#open
+    return open && { type: open.item.type, id: open.item.id, index: open.index }
+  }
+
+  /** Continues the message under way; false if there is none. */
+  extend(text: string): boolean {
+    if (this.#open?.item.type !== 'message') return false
+    this.#open.texts.push(text)
+    this.#open.length += text.length
+    return true
+  }
+
+  /** A step begins; if it is repeated, the items of its earlier attempt do not count. */
+  begin(part: PartOf<'step.start'>): void {
+    this.#listed.begin(part)
+  }
+
+  finish(part: PartOf<'finish'>): void {
+    this.#listed.finish(part)
+  }
+
+  /** Adds an increment of a message or of reasoning, which begins one if none is under way. */
+  text(type: 'message' | 'reasoning', id: string, delta: string): ItemEvent[] {
+    const events = this.#require(type, id)
+    if (delta === '') return events
+    const { item, index, texts } = this.#open!
+    texts.push(delta)
+    this.#open!.length += delta.length
+    const place = { item_id: item.id, output_index: index, content_index: 0 } as const
+    events.push(
+      type === 'message'
+        ? { type: 'response.output_text.delta', ...place, delta, logprobs: [] }
+        : { type: 'response.reasoning_text.delta', ...place, delta }
+    )
+    return events
+  }
+
+  /** Adds a source or a file at the end of the message so far. */
+  cite(id: string, { url, title }: Pick<UrlCitation, 'url' | 'title'>): ItemEvent[] {
+    const events = this.#require('message', id)
+    const { item, index, annotations, length } = this.#open!
+    const annotation: UrlCitation = {
+      type: 'url_citation',
+      url,
+      title,
+      start_index: length,
+      end_index: length
+    }
+    annotations.push(annotation)
+    events.push({
+      type: 'response.output_text.annotation.added',
+      ...{ item_id: item.id, output_index: index, content_index: 0 },
+      annotation_index: annotations.length - 1,
+      annotation
+    })
+    return events
+  }
+
+  /** Ends the text under way. */
+  close(status: ItemStatus = 'completed'): ItemEvent[] {
+    const open = this.#open
+    if (open === undefined) return []
+    const { item, index } = open
+    const place = { item_id: item.id, output_index: index, content_index: 0 } as const
+    const whole = this.#shown(item) as MessageItem | ReasoningItem
+    this.#open = undefined
+    Object.assign(item, whole, { status })
+    const [part] = item.content as [OutputText]
+    const { text } = part
+    return [
+      item.type === 'message'
+        ? { type: 'response.output_text.done', ...place, text, logprobs: [] }
+        : { type: 'response.reasoning_text.done', ...place, text },
+      { type: 'response.content_part.done', ...place, part },
+      { type: 'response.output_item.done', output_index: index, item: { ...item } }
+    ]
+  }
+
+  /** The message under way, or the last one if it is the last item, does not count. */
+  voidMessage(): ItemEvent[] {
+    const events = this.close('incomplete')
+    const last = this.#listed.values.at(-1)
+    if (last?.item.type === 'message') last.isVoid = true
+    return events
+  }
+
+  /** Adds an item that is whole. */
+  add(item: OutputItem, source?: readonly string[]): ItemEvent[] {
+    const index = this.#list(item, source)
+    return [
+      { type: 'response.output_item.added', output_index: index, item: begun(item) },
+      { type: 'response.output_item.done', output_index: index, item }
+    ]
+  }
+
+  /** Begins a call whose arguments follow. */
+  beginCall(item: FunctionCallItem, source?: readonly string[]): [OpenCall, ItemEvent] {
+    const index = this.#list(item, source)
+    return [
+      { item, index },
+      { type: 'response.output_item.added', output_index: index, item: { ...item } }
+    ]
+  }
+
+  /** Adds to the arguments of a call. */
+  extendCall({ item, index }: OpenCall, delta: string): ItemEvent {
+    item.arguments += delta
+    return { type: 'response.function_call_arguments.delta', item_id: item.id, output_index: index, delta }
+  }
+
+  /** Ends a call: with its arguments, or as incomplete. */
+  endCall({ item, index }: OpenCall, args: string, status: ItemStatus): ItemEvent[] {
+    Object.assign(item, { arguments: args, status })
+    const { id: item_id, name } = item
+    return [
+      { type: 'response.function_call_arguments.done', item_id, output_index: index, name, arguments: args },
+      { type: 'response.output_item.done', output_index: index, item: { ...item } }
+    ]
+  }
+
+  #require(type: 'message' | 'reasoning', id: string): ItemEvent[] {
+    if (this.#open?.item.type === type) return []
+    const events = this.close()
+    const item: MessageItem | ReasoningItem =
+      type === 'message'
+        ? { type, id: `msg_${id}`, status: 'in_progress', role: 'assistant', content: [] }
+        : { type, id: `rs_${id}`, status: 'in_progress', summary: [], content: [] }
+    const index = this.#list(item)
+    this.#open = { item, index, texts: [], annotations: [], length: 0 }
+    const part = type === 'message' ? toText('', []) : ({ type: 'reasoning_text', text: '' } as const)
+    events.push(
+      { type: 'response.output_item.added', output_index: index, item: { ...item } },
+      { type: 'response.content_part.added', item_id: item.id, output_index: index, content_index: 0, part }
+    )
+    return events
+  }
+
+  #list(item: OutputItem, source?: readonly string[]): number {
+    this.#listed.add({ source }, { item, isVoid: false })
+    return this.#added++
+  }
+
+  #shown(item: OutputItem): OutputItem {
+    const open = this.#open
+    if (open === undefined || open.item !== item) return { ...item }
+    const text = open.texts.join('')
+    return open.item.type === 'message'
+      ? { ...open.item, content: [toText(text, [...open.annotations])] }
+      : { ...open.item, content: [{ type: 'reasoning_text', text }] }
+  }
+}
+
+function toText(text: string, annotations: UrlCitation[]): OutputText {
+  return { type: 'output_text', text, annotations, logprobs: [] }
+}
+
+// Items whole at once are added as they are, except that they are under way.
+function begun(item: OutputItem): OutputItem {
+  return 'status' in item ? { ...item, status: 'in_progress' } : item
+}

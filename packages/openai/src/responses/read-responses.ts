@@ -1,0 +1,89 @@
+import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED, type Principal, type RunSummary } from '@svc/registry'
+import { codeOf, requireRun } from '@svc/registry/kit'
+import { readPresent, type FileUrl } from '@svc/registry/wire-kit'
+import type { FastifyRequest } from 'fastify'
+import { OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
+import { fileUrlIn } from '../files/file-urls.ts'
+import type { Surface } from '../surface.ts'
+import type { ResponseObject } from '../wire/response-object.ts'
+import { ResponseBuilder, type AskedResponse } from './response-builder.ts'
+import { readResponseId, toResponseId } from './response-id.ts'
+import { isStored } from './start-key.ts'
+
+/** The run of a response that the caller reaches and may find later. @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE */
+export async function requireResponseRun(
+  surface: Surface,
+  id: string,
+  principal: Principal
+): Promise<RunSummary> {
+  const place = readResponseId(id)
+  if (place === undefined) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
+  const run = await requireRun(surface, place.runId, principal).catch((err: unknown) => {
+    throw codeOf(err) === codeOf(new RUN_ERR_NOT_FOUND('')) ? new OPENAI_ERR_UNKNOWN_RESPONSE(id) : err
+  })
+  if (!isStored(run)) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
+  return run
+}
+
+/** The responses of a run as far as its log is now: the last one, or the one with an id as far as it is. */
+async function readBuilder(
+  { runs }: Pick<Surface, 'runs'>,
+  runId: string,
+  fileUrl: FileUrl,
+  id?: string
+): Promise<ResponseBuilder> {
+  const builder = new ResponseBuilder(fileUrl)
+  for await (const { part } of readPresent(runs.stores, runId)) {
+    builder.add(part)
+    if (builder.isOver && builder.id === id) break
+  }
+  return builder
+}
+
+/** A response as it is now. @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE */
+export async function readResponse(
+  surface: Surface,
+  id: string,
+  request: FastifyRequest
+): Promise<ResponseObject> {
+  const { runId } = await requireResponseRun(surface, id, request.caller)
+  const builder = await readBuilder(surface, runId, fileUrlIn(surface, request), id)
+  if (builder.id !== id) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
+  return builder.build()
+}
+
+/**
+ * The run of a response that the caller reaches, whose log has the response or is about to have it.
+ * @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE
+ */
+export async function requireResponse(
+  surface: Surface,
+  id: string,
+  principal: Principal
+): Promise<RunSummary> {
+  const run = await requireResponseRun(surface, id, principal)
+  const { runId } = run
+  const builder = await readBuilder(surface, runId, () => undefined, id)
+  const isNext = builder.isOver && !builder.isEnd && toResponseId({ runId, after: builder.seq }) === id
+  if (builder.id !== id && !isNext) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
+  return run
+}
+
+/**
+ * Follows a run until the response has begun, or is over.
+ * @throws RUN_ERR_SUSPENDED if the service closes before, RUN_ERR_STORE
+ */
+export async function followResponse(
+  { runs }: Pick<Surface, 'runs'>,
+  runId: string,
+  asked: AskedResponse,
+  fileUrl: FileUrl,
+  until: 'begun' | 'over'
+): Promise<ResponseObject> {
+  const builder = new ResponseBuilder(fileUrl, asked)
+  for await (const part of runs.parts(runId)) {
+    builder.add(part)
+    if (builder.id === asked.id && (until === 'begun' || builder.isOver)) return builder.build()
+  }
+  throw runs.faultOf(runId) ?? new RUN_ERR_SUSPENDED()
+}

@@ -1,0 +1,97 @@
+import { RUN_ERR_FILE_NOT_FOUND } from '@svc/registry'
+import { requireRun, sendFile } from '@svc/registry/kit'
+import { jsonReply } from '@svc/registry/wire-kit'
+import type { FastifyInstance } from 'fastify'
+import { readFileId } from '../files/file-urls.ts'
+import type { Surface } from '../surface.ts'
+import { createResponse } from './create-response.ts'
+import { cancelResponse, deleteResponse, listInputItems } from './manage-responses.ts'
+import { readResponse, requireResponse } from './read-responses.ts'
+import {
+  ItemsQuerySchema,
+  REPLIES,
+  ResponseBodySchema,
+  ResponseParamsSchema,
+  RetrieveQuerySchema,
+  type ItemsQuery,
+  type ResponseBody,
+  type ResponseParams,
+  type RetrieveQuery
+} from './response-schemas.ts'
+import { sendResponseStream } from './send-response-stream.ts'
+
+const describe = (operationId: string, summary: string) => ({ operationId, tags: ['Responses'], summary })
+const params = ResponseParamsSchema
+type OfResponse = { Params: ResponseParams }
+
+/** The routes of responses and of their files. */
+export function responseRoutes(scope: FastifyInstance, surface: Surface): void {
+  const { runs, replies } = surface
+
+  const create = {
+    ...describe('createResponse', 'Ask an agent, a team or a workflow'),
+    body: ResponseBodySchema,
+    response: REPLIES.response
+  }
+  scope.post<{ Body: ResponseBody }>('/responses', { schema: create }, (request, reply) =>
+    createResponse(surface, request, reply)
+  )
+
+  const retrieve = {
+    ...describe('getResponse', 'A response, or its events from the start'),
+    params,
+    querystring: RetrieveQuerySchema,
+    response: REPLIES.response
+  }
+  scope.get<OfResponse & { Querystring: RetrieveQuery }>(
+    '/responses/:id',
+    { schema: retrieve, exposeHeadRoute: false },
+    async (request, reply) => {
+      const { id } = request.params
+      const { stream, starting_after: startingAfter } = request.query
+      if (stream !== 'true') return readResponse(surface, id, request)
+      const { runId } = await requireResponse(surface, id, request.caller)
+      replies.add(reply.raw)
+      return sendResponseStream(surface, { runId, id, startingAfter }, request, reply)
+    }
+  )
+
+  const remove = { ...describe('deleteResponse', 'Forget a response'), params, response: REPLIES.deleted }
+  scope.delete<OfResponse>('/responses/:id', { schema: remove }, (request) =>
+    deleteResponse(surface, request)
+  )
+
+  const cancel = { ...describe('cancelResponse', 'Cancel a response'), params, response: REPLIES.canceled }
+  scope.post<OfResponse>('/responses/:id/cancel', { schema: cancel }, (request) =>
+    cancelResponse(surface, request)
+  )
+
+  const items = {
+    ...describe('listInputItems', 'What a response was asked'),
+    params,
+    querystring: ItemsQuerySchema,
+    response: REPLIES.items
+  }
+  scope.get<OfResponse & { Querystring: ItemsQuery }>(
+    '/responses/:id/input_items',
+    { schema: items, exposeHeadRoute: false },
+    (request) => listInputItems(surface, request)
+  )
+
+  const file = {
+    ...describe('getFileContent', 'The content of a file that a run made'),
+    params,
+    response: {
+      200: { description: 'The file', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
+      '4xx': jsonReply('Refused', REPLIES.items['4xx'].content['application/json'].schema)
+    }
+  }
+  scope.get<OfResponse>('/files/:id/content', { schema: file }, async (request, reply) => {
+    const { id } = request.params
+    const found = readFileId(id)
+    if (found === undefined) throw new RUN_ERR_FILE_NOT_FOUND(id)
+    await requireRun(surface, found.runId, request.caller)
+    replies.add(reply.raw)
+    return sendFile({ files: runs.stores.files, log: request.log }, found.runId, found.fileId, request, reply)
+  })
+}

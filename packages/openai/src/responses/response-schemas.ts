@@ -1,0 +1,175 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { IdSchema, RunMetadataSchema } from '@svc/registry/kit'
+import { jsonReply } from '@svc/registry/wire-kit'
+import type { FastifyRequest } from 'fastify'
+import { ErrorBodySchema } from '../wire/error-body.ts'
+
+const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+const NullableString = orNull(Type.String())
+
+/** An item of the input; what its type does not know is ignored. */
+export const InputItemSchema = Type.Object(
+  {
+    type: Type.Optional(Type.String({ description: 'Default `message`' })),
+    role: Type.Optional(
+      Type.Union([
+        Type.Literal('user'),
+        Type.Literal('assistant'),
+        Type.Literal('system'),
+        Type.Literal('developer')
+      ])
+    ),
+    content: Type.Optional(Type.Unknown({ description: 'A text, or a list of parts' })),
+    call_id: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
+    arguments: Type.Optional(Type.String({ description: 'JSON' })),
+    output: Type.Optional(Type.Unknown({ description: 'A text, or a list of parts' })),
+    approval_request_id: Type.Optional(Type.String()),
+    approve: Type.Optional(Type.Boolean()),
+    reason: NullableString,
+    status: orNull(Type.String({ description: 'Of an output: `incomplete` declines' }))
+  },
+  { title: 'InputItem' }
+)
+export type InputItem = Static<typeof InputItemSchema>
+
+/** A tool that the client serves. */
+export const FunctionToolSchema = Type.Object(
+  {
+    type: Type.String({ description: 'Only `function` is supported' }),
+    name: Type.Optional(Type.String()),
+    description: NullableString,
+    parameters: orNull(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the arguments' })
+    ),
+    strict: orNull(Type.Boolean())
+  },
+  { title: 'FunctionTool' }
+)
+export type FunctionTool = Static<typeof FunctionToolSchema>
+
+/** A format of the answer. */
+export const TextFormatSchema = Type.Object(
+  {
+    type: Type.String({ description: '`text`, `json_object` or `json_schema`' }),
+    name: Type.Optional(Type.String()),
+    description: NullableString,
+    schema: orNull(Type.Record(Type.String(), Type.Unknown())),
+    strict: orNull(Type.Boolean())
+  },
+  { title: 'TextFormat' }
+)
+export type TextFormat = Static<typeof TextFormatSchema>
+
+/** Parameters that the response repeats, and that have no other effect: the agent has its own. */
+const REPEATED_ONLY = {
+  frequency_penalty: orNull(Type.Number()),
+  max_output_tokens: orNull(Type.Integer()),
+  max_tool_calls: orNull(Type.Integer()),
+  parallel_tool_calls: orNull(Type.Boolean()),
+  presence_penalty: orNull(Type.Number()),
+  prompt_cache_key: NullableString,
+  reasoning: orNull(Type.Object({})),
+  safety_identifier: NullableString,
+  service_tier: NullableString,
+  temperature: orNull(Type.Number()),
+  top_logprobs: orNull(Type.Integer()),
+  top_p: orNull(Type.Number()),
+  truncation: orNull(Type.Union([Type.Literal('auto'), Type.Literal('disabled')])),
+  user: NullableString
+}
+
+/** The request of `POST /responses`. Parameters that are not listed are ignored. */
+export const ResponseBodySchema = Type.Object(
+  {
+    model: Type.String({ minLength: 1, description: 'An agent, or `team/<name>` or `workflow/<name>`' }),
+    input: Type.Union([Type.String(), Type.Array(InputItemSchema, { minItems: 1, maxItems: 2_000 })]),
+    instructions: NullableString,
+    stream: orNull(Type.Boolean()),
+    background: orNull(Type.Boolean()),
+    store: orNull(
+      Type.Boolean({ description: 'If false, no later request finds the response; not with `background`' })
+    ),
+    previous_response_id: NullableString,
+    conversation: Type.Optional(
+      Type.Union([IdSchema, Type.Object({ id: IdSchema }), Type.Null()], {
+        description: 'A session; not together with `previous_response_id`'
+      })
+    ),
+    metadata: orNull(RunMetadataSchema),
+    tools: orNull(Type.Array(FunctionToolSchema)),
+    tool_choice: Type.Optional(Type.Unknown({ description: '`auto` or `none`' })),
+    text: orNull(Type.Object({ format: orNull(TextFormatSchema) })),
+    ...REPEATED_ONLY
+  },
+  { title: 'ResponseBody' }
+)
+export type ResponseBody = Static<typeof ResponseBodySchema>
+/** A request for a response. */
+export type CreateRequest = FastifyRequest<{ Body: ResponseBody }>
+
+export const ResponseParamsSchema = Type.Object({ id: Type.String({ minLength: 1, maxLength: 300 }) })
+export type ResponseParams = Static<typeof ResponseParamsSchema>
+
+export const RetrieveQuerySchema = Type.Object({
+  stream: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
+  starting_after: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Only the events after this `sequence_number`' })
+  )
+})
+export type RetrieveQuery = Static<typeof RetrieveQuerySchema>
+
+export const ItemsQuerySchema = Type.Object({
+  after: Type.Optional(Type.String({ description: 'The id of the item before the page' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 20' })),
+  order: Type.Optional(
+    Type.Union([Type.Literal('asc'), Type.Literal('desc')], { description: 'Default `desc`' })
+  )
+})
+export type ItemsQuery = Static<typeof ItemsQuerySchema>
+
+/** A response: further fields are those of Open Responses. */
+const ResponseSchema = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('response'),
+    created_at: Type.Integer(),
+    status: Type.String(),
+    model: Type.String(),
+    output: Type.Array(Type.Object({ type: Type.String() }))
+  },
+  { title: 'Response' }
+)
+const ItemListSchema = Type.Object(
+  {
+    object: Type.Literal('list'),
+    data: Type.Array(Type.Unknown()),
+    first_id: Type.Union([Type.String(), Type.Null()]),
+    last_id: Type.Union([Type.String(), Type.Null()]),
+    has_more: Type.Boolean()
+  },
+  { title: 'ItemList' }
+)
+const DeletedSchema = Type.Object(
+  { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
+  { title: 'DeletedResponse' }
+)
+
+const failures = { '4xx': jsonReply('Refused', ErrorBodySchema), '5xx': jsonReply('Failed', ErrorBodySchema) }
+
+/** The replies of each route. */
+export const REPLIES = {
+  response: {
+    200: {
+      description: 'The response, or its events if `stream` is true',
+      content: {
+        'application/json': { schema: ResponseSchema },
+        'text/event-stream': { schema: Type.Object({ type: Type.String(), sequence_number: Type.Integer() }) }
+      }
+    },
+    ...failures
+  },
+  items: { 200: jsonReply('What the response was asked', ItemListSchema), ...failures },
+  deleted: { 200: jsonReply('It is no longer kept', DeletedSchema), ...failures },
+  canceled: { 200: jsonReply('The response', ResponseSchema), ...failures }
+}

@@ -1,0 +1,79 @@
+import type { LogEntry } from '@svc/registry'
+import { encodePieces } from '@svc/registry/kit'
+import type { SseProjection } from '@svc/registry/sse'
+import { sizeOfEntry } from '@svc/registry/store-kit'
+import type { ResponseEvent } from '../wire/response-events.ts'
+import type { ResponseBuilder } from './response-builder.ts'
+
+/** The last message of a stream. */
+const DONE = 'data: [DONE]\n\n'
+/** What is made of up to this many characters of the log is encoded in one piece. */
+const MAX_WHOLE = 131_072
+
+/** The log of a run as the stream of one of its responses, which ends with it. */
+export class ResponseStream implements SseProjection {
+  readonly #builder: ResponseBuilder
+  readonly #id: string
+  readonly #startingAfter: number
+  // Characters of the log that the response has.
+  #size = 0
+  #ended = false
+
+  /** @param startingAfter the number of the last event that the client has */
+  constructor(builder: ResponseBuilder, id: string, startingAfter = -1) {
+    this.#builder = builder
+    this.#id = id
+    this.#startingAfter = startingAfter
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  // A client that lost its connection resumes; a stream that ended in order, it would take for a whole one.
+  get breaksOff(): boolean {
+    return true
+  }
+
+  encode(entry: LogEntry): string | Iterable<string> {
+    const { seq, part } = entry
+    const builder = this.#builder
+    const size = sizeOfEntry(entry)
+    this.#size += size
+    if (part.type === 'text' && !part.source?.length) {
+      const place = builder.extend(seq, part.text)
+      if (place !== undefined) return this.#encodeDelta(place, part.text)
+    }
+    const events = builder.add(part)
+    if (builder.id !== this.#id) return ''
+    this.#ended = builder.isOver
+    const news = events.filter((event) => event.sequence_number > this.#startingAfter)
+    const isLarge = (this.#ended ? this.#size : size) > MAX_WHOLE
+    return isLarge ? this.#encodeLarge(news) : news.map(encodeEvent).join('') + this.#end
+  }
+
+  get #end(): string {
+    return this.#ended ? DONE : ''
+  }
+
+  #encodeDelta(
+    { sequence, index, id }: { sequence: number; index: number; id: string },
+    delta: string
+  ): string {
+    if (sequence <= this.#startingAfter || this.#builder.id !== this.#id) return ''
+    return `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":${sequence},"item_id":"${id}","output_index":${index},"content_index":0,"delta":${JSON.stringify(delta)},"logprobs":[]}\n\n`
+  }
+
+  *#encodeLarge(events: readonly ResponseEvent[]): Generator<string, void> {
+    for (const event of events) {
+      yield `event: ${event.type}\ndata: `
+      yield* encodePieces(event)
+      yield '\n\n'
+    }
+    yield this.#end
+  }
+}
+
+function encodeEvent(event: ResponseEvent): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}

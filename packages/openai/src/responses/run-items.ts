@@ -1,0 +1,149 @@
+import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
+import { fileOfAudio } from '@svc/registry/kit'
+import type { FileUrl } from '@svc/registry/wire-kit'
+import type { ItemEvent } from '../wire/response-events.ts'
+import type { OutputItem } from '../wire/response-items.ts'
+import { CallItems } from './call-items.ts'
+import { OutputItems } from './output-items.ts'
+
+type Logged<T extends NumberedPart['type']> = NumberedPart & PartOf<T>
+
+/** The items of the responses of a run, and their events. */
+export class RunItems {
+  readonly #runId: string
+  readonly #fileUrl: FileUrl
+  readonly #calls: CallItems
+  #items = new OutputItems()
+  // Characters said since the last step began.
+  #length = 0
+
+  /** @param name of the runnable, as which approvals are asked */
+  constructor(runId: string, name: string, fileUrl: FileUrl) {
+    this.#runId = runId
+    this.#fileUrl = fileUrl
+    this.#calls = new CallItems(runId, name)
+  }
+
+  /** The items of the response so far that count. */
+  get output(): readonly OutputItem[] {
+    return this.#items.output
+  }
+
+  /** The calls of the run, with what it waits for. */
+  get calls(): CallItems {
+    return this.#calls
+  }
+
+  /** The next response begins, without items. */
+  beginResponse(): void {
+    this.#items = new OutputItems()
+  }
+
+  /** Continues the message under way; undefined if there is none. */
+  extend(text: string): { readonly id: string; readonly index: number } | undefined {
+    if (text === '' || !this.#items.extend(text)) return undefined
+    this.#length += text.length
+    return this.#items.open
+  }
+
+  /** The events of a part, other than of those that begin or end the run. */
+  add(part: NumberedPart): ItemEvent[] {
+    if (part.source?.length) return this.#ofMember(part)
+    switch (part.type) {
+      case 'text':
+        this.#length += part.text.length
+        return part.text === '' ? [] : this.#items.text('message', this.#idAt(part.seq), part.text)
+      case 'reasoning':
+        return part.text === '' ? [] : this.#items.text('reasoning', this.#idAt(part.seq), part.text)
+      case 'step.start':
+        return this.#beginStep(part)
+      case 'step':
+        return this.#items.close()
+      case 'voice.turn':
+        return this.#turn(part)
+      default:
+        return this.#anywhere(part)
+    }
+  }
+
+  /** Says the value of a run that has said nothing. */
+  sayValue(value: unknown, seq: number): ItemEvent[] {
+    if (this.#length > 0 || value === null || value === undefined) return []
+    return this.#items.text('message', this.#idAt(seq), JSON.stringify(value))
+  }
+
+  /** Ends what is under way: a text with this status, arguments of calls as incomplete. */
+  end(status: 'completed' | 'incomplete'): ItemEvent[] {
+    return [...this.#items.close(status), ...this.#calls.endBegun(this.#items)]
+  }
+
+  #ofMember(part: NumberedPart): ItemEvent[] {
+    switch (part.type) {
+      case 'step.start':
+        this.#items.begin(part)
+        return this.#calls.begin(part, this.#items)
+      case 'finish':
+        this.#items.finish(part)
+        this.#calls.finish(part)
+        return []
+      default:
+        return this.#anywhere(part)
+    }
+  }
+
+  #anywhere(part: NumberedPart): ItemEvent[] {
+    switch (part.type) {
+      case 'tool.call':
+      case 'tool.call.delta':
+      case 'tool.result':
+      case 'tool.error':
+      case 'tool.approval.request':
+      case 'tool.approval.response':
+      case 'input.request':
+      case 'input.response': {
+        const closed = part.source?.length ? [] : this.#items.close()
+        return [...closed, ...this.#calls.add(part, this.#items)]
+      }
+      case 'file':
+        return this.#file(part, part.seq)
+      case 'voice.audio':
+        return this.#file(fileOfAudio(part), part.seq)
+      case 'citation': {
+        const { url, title = url } = part
+        return url === undefined ? [] : this.#items.cite(this.#idAt(part.seq), { url, title: title! })
+      }
+      default:
+        return []
+    }
+  }
+
+  #beginStep(part: PartOf<'step.start'>): ItemEvent[] {
+    this.#length = 0
+    const events = [
+      ...this.#items.close(part.attempt > 1 ? 'incomplete' : 'completed'),
+      ...this.#calls.begin(part, this.#items)
+    ]
+    this.#items.begin(part)
+    return events
+  }
+
+  // What was spoken of an answer is its beginning, or all of it.
+  #turn({ text, seq }: Logged<'voice.turn'>): ItemEvent[] {
+    const isSame = this.#length === text.length
+    this.#length = 0
+    if (isSame) return this.#items.close()
+    const events = this.#items.voidMessage()
+    if (text === '') return events
+    return [...events, ...this.#items.text('message', this.#idAt(seq), text), ...this.#items.close()]
+  }
+
+  #file(file: RunFile, seq: number): ItemEvent[] {
+    const url = this.#fileUrl(file, this.#runId)
+    if (url === undefined) return []
+    return this.#items.cite(this.#idAt(seq), { url, title: file.filename ?? file.mimeType })
+  }
+
+  #idAt(seq: number): string {
+    return `${this.#runId}_${seq}`
+  }
+}

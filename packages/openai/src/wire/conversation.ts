@@ -1,0 +1,146 @@
+import type { ContentPart, Runnable, RunInput, SessionMessage } from '@svc/registry'
+import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
+
+type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>
+type UserContent = Extract<SessionMessage, { role: 'user' }>['content']
+
+/** The output of a call of a tool. */
+export interface CallOutput {
+  readonly callId: string
+  readonly output: string
+  /** True if the client declines to give one. */
+  readonly isDeclined: boolean
+}
+
+/** Collects a conversation that a client sends: instructions, what the last message asks, and the messages before it. */
+export class Conversation {
+  readonly #instructions: string[] = []
+  readonly #messages: SessionMessage[] = []
+  readonly #names = new Map<string, string>()
+  #input: string | ContentPart[] | undefined
+  #outputs: CallOutput[] = []
+
+  /** The instructions among the messages; undefined if there are none. */
+  get instructions(): string | undefined {
+    const text = this.#instructions.filter((each) => each.trim() !== '').join('\n\n')
+    return text === '' ? undefined : text
+  }
+
+  /** The last message, if it is the user's. */
+  get input(): string | ContentPart[] | undefined {
+    return this.#input
+  }
+
+  /** The messages before it. */
+  get messages(): readonly SessionMessage[] {
+    return this.#messages
+  }
+
+  /** The outputs of tools at the end. */
+  get outputs(): readonly CallOutput[] {
+    return this.#input === undefined ? this.#outputs : []
+  }
+
+  /**
+   * All messages as one, where the conversation before them is known already.
+   * @throws OPENAI_ERR_BAD_REQUEST if some are not the user's
+   */
+  joinedInput(): string | ContentPart[] | undefined {
+    const earlier = this.#messages.map((message) => {
+      if (message.role === 'user') return message.content as string | ContentPart[]
+      throw new OPENAI_ERR_BAD_REQUEST(
+        'input: only messages of the user can follow what the service has kept'
+      )
+    })
+    if (earlier.length === 0 || this.#input === undefined) return this.#input
+    const all = [...earlier, this.#input]
+    return all.every((each) => typeof each === 'string')
+      ? all.join('\n\n')
+      : all.flatMap((each) => (typeof each === 'string' ? [{ type: 'text' as const, text: each }] : each))
+  }
+
+  instruct(text: string | undefined | null): void {
+    if (text) this.#instructions.push(text)
+  }
+
+  addUser(content: string | ContentPart[]): void {
+    this.#settle()
+    this.#input = content
+    this.#outputs = []
+  }
+
+  addAssistant(text: string): void {
+    this.#settle()
+    this.#outputs = []
+    this.#messages.push({ role: 'assistant', text })
+  }
+
+  /** @throws OPENAI_ERR_BAD_REQUEST if the arguments are no JSON */
+  addCall(toolCallId: string, toolName: string, json: string): void {
+    this.#settle()
+    this.#outputs = []
+    this.#names.set(toolCallId, toolName)
+    const call = { toolCallId, toolName, args: parseArguments(json) }
+    const last = this.#messages.at(-1)
+    if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call]
+    else this.#messages.push({ role: 'assistant', text: '', toolCalls: [call] } satisfies AssistantMessage)
+  }
+
+  addOutput(callId: string, output: string, isDeclined = false): void {
+    this.#settle()
+    this.#outputs.push({ callId, output, isDeclined })
+    const toolName = this.#names.get(callId)
+    if (toolName !== undefined)
+      this.#messages.push({ role: 'tool', toolCallId: callId, toolName, result: parseOutput(output) })
+  }
+
+  #settle(): void {
+    if (this.#input === undefined) return
+    this.#messages.push({ role: 'user', content: toStored(this.#input) })
+    this.#input = undefined
+  }
+}
+
+/**
+ * The input for a message: as it is, or its JSON for a runnable with an input schema.
+ * @throws OPENAI_ERR_BAD_REQUEST
+ */
+export function toRunInput(
+  content: string | ContentPart[],
+  { inputSchema }: Pick<Runnable, 'inputSchema'>
+): RunInput {
+  if (inputSchema === undefined || typeof content !== 'string') return content
+  try {
+    return JSON.parse(content) as unknown
+  } catch {
+    throw new OPENAI_ERR_BAD_REQUEST('the last message must be JSON, since this model has an input schema')
+  }
+}
+
+/** A text that is JSON, as its value; any other as it is. */
+export function parseOutput(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+function parseArguments(json: string): unknown {
+  if (json.trim() === '') return {}
+  try {
+    return JSON.parse(json) as unknown
+  } catch {
+    throw new OPENAI_ERR_BAD_REQUEST('the arguments of a call must be JSON')
+  }
+}
+
+// Earlier messages keep texts and links; of other files only that there was one.
+function toStored(content: string | ContentPart[]): UserContent {
+  if (typeof content === 'string') return content
+  return content.map((part) =>
+    part.type === 'text' || 'url' in part
+      ? part
+      : { type: 'text', text: `[${part.filename ?? part.mimeType}]` }
+  )
+}

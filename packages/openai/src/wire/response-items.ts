@@ -1,0 +1,73 @@
+/** A source of a text, or a file that belongs to it. */
+export interface UrlCitation {
+  readonly type: 'url_citation'
+  readonly url: string
+  readonly title: string
+  readonly start_index: number
+  readonly end_index: number
+}
+
+/** The text of a message. */
+export interface OutputText {
+  type: 'output_text'
+  text: string
+  annotations: UrlCitation[]
+  logprobs: []
+}
+
+/** How far an item has come; `incomplete` also if its step was repeated. */
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+/** What the agent says. */
+export interface MessageItem {
+  type: 'message'
+  id: string
+  status: ItemStatus
+  role: 'assistant'
+  content: OutputText[]
+}
+
+/** What the model thinks, as far as its provider shows it. */
+export interface ReasoningItem {
+  type: 'reasoning'
+  id: string
+  status: ItemStatus
+  summary: []
+  content: { type: 'reasoning_text'; text: string }[]
+}
+
+/** A call of a tool: of the agent's own, whose output follows, or of the client's. */
+export interface FunctionCallItem {
+  type: 'function_call'
+  id: string
+  status: ItemStatus
+  call_id: string
+  name: string
+  arguments: string
+}
+
+/** The output of a tool of the agent. */
+export interface FunctionCallOutputItem {
+  type: 'function_call_output'
+  id: string
+  status: ItemStatus
+  call_id: string
+  output: string
+}
+
+/** A call that waits for an approval. */
+export interface ApprovalRequestItem {
+  type: 'mcp_approval_request'
+  id: string
+  server_label: string
+  name: string
+  arguments: string
+}
+
+/** An item of the output of a response. */
+export type OutputItem =
+  | MessageItem
+  | ReasoningItem
+  | FunctionCallItem
+  | FunctionCallOutputItem
+  | ApprovalRequestItem

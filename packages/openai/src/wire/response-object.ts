@@ -1,0 +1,63 @@
+import type { RunMetadata } from '@svc/registry'
+import type { OutputItem } from './response-items.ts'
+import type { ResponseUsage } from './response-usage.ts'
+
+/** The states of a response. */
+export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+
+/** What is known of a response, apart from what the protocol always has. */
+export interface ResponseState {
+  readonly id: string
+  /** Seconds since the epoch. */
+  readonly created_at: number
+  readonly completed_at: number | null
+  readonly status: ResponseStatus
+  readonly model: string
+  readonly previous_response_id: string | null
+  readonly conversation: { readonly id: string } | null
+  readonly output: readonly OutputItem[]
+  readonly usage: ResponseUsage | null
+  readonly error: { readonly code: string; readonly message: string } | null
+  readonly incomplete_details: { readonly reason: string } | null
+  readonly metadata: RunMetadata
+}
+
+/** A response, as JSON and in events. */
+export interface ResponseObject extends ResponseState {
+  readonly object: 'response'
+  readonly [parameter: string]: unknown
+}
+
+/** What a request asked for, as its response repeats it. */
+export type ResponseParameters = Readonly<Record<string, unknown>>
+
+const DEFAULTS: ResponseParameters = Object.freeze({
+  background: false,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  parallel_tool_calls: true,
+  tools: [],
+  tool_choice: 'auto',
+  text: { format: { type: 'text' } },
+  truncation: 'disabled',
+  reasoning: null,
+  temperature: 1,
+  top_p: 1,
+  top_logprobs: 0,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  store: true,
+  service_tier: 'default',
+  user: null,
+  safety_identifier: null,
+  prompt_cache_key: null
+})
+
+/** The whole object of a response; what its request did not say has its default. */
+export function toResponseObject(
+  { id, ...state }: ResponseState,
+  parameters?: ResponseParameters
+): ResponseObject {
+  return { id, object: 'response', ...DEFAULTS, ...state, ...parameters }
+}
