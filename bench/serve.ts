@@ -8,6 +8,7 @@ import { grpcBinding } from '@svc/a2a/grpc'
 import agUi from '@svc/ag-ui'
 import http from '@svc/http'
 import openAi from '@svc/openai'
+import mcp from '@svc/mcp'
 import registry, { createRegistry, type Registry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
@@ -60,6 +61,7 @@ async function serveAgent(served: FastifyInstance): Promise<void> {
   else if (variant === 'ag-ui') await served.register(agUi, { prefix: '/api', registry: agents })
   else if (variant === 'responses' || variant === 'completions')
     await served.register(openAi, { prefix: '/v1', registry: agents })
+  else if (variant === 'mcp') await served.register(mcp, { prefix: '/api', registry: agents })
   else await served.register(http, { prefix: '/api', ...auth })
   makeAgent(agents)
 }

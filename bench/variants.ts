@@ -59,6 +59,7 @@ const completion = {
   path: '/v1/chat/completions',
   body: { model: 'quick', messages: [{ role: 'user', content: input }], stream: true }
 }
+const call = toToolCall({ name: 'quick', arguments: { message: input } })
 // Each message needs an id of its own, or it is taken as sent again.
 const message = { kind: 'message', messageId: UNIQUE, role: 'user', parts: [{ kind: 'text', text: input }] }
 const send = toCall('message/send', message)
@@ -88,6 +89,7 @@ export const VARIANTS: readonly Variant[] = [
   { ...sse, check: isThread, name: 'ag-ui', request: thread, baseline: 'stream-session', target: 1.3 },
   { ...sse, check: isResponse, name: 'responses', request: response, baseline: 'stream', target: 1.3 },
   { ...sse, check: isCompletion, name: 'completions', request: completion, baseline: 'stream', target: 1.3 },
+  { ...sse, check: isToolResult, name: 'mcp', request: call, baseline: 'stream' },
   { ...events, name: 'bare-a2a-sse', request: { ...sendStream, path: '/a2a/stream' } },
   { ...events, name: 'a2a-stream', request: sendStream, target: 1.8 },
   { ...paced, name: 'bare-sse-paced', request: { path: '/stream', body } },
@@ -116,6 +118,31 @@ function isMessage(status: number, text: string): boolean {
 function toCall(method: string, sent: object): LoadRequest {
   const headers = method === 'SendMessage' ? { 'a2a-version': '1.0' } : {}
   return { path: '/a2a', body: { jsonrpc: '2.0', id: 1, method, params: { message: sent } }, headers }
+}
+
+/** A call of a tool, as clients of 2026-07-28 send it, with progress. */
+function toToolCall(params: { name: string; arguments: object }): LoadRequest {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+    progressToken: 1
+  }
+  return {
+    path: '/api/mcp',
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...params, _meta: meta } },
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': params.name
+    }
+  }
+}
+
+function isToolResult(status: number, text: string): boolean {
+  const { result } = JSON.parse(text) as { result: { content: { text: string }[] } }
+  return status === 200 && result.content[0]?.text === ANSWER
 }
 
 function isTaskStream(status: number, text: string): boolean {

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { NamedRunnables, OnDisconnect, Registry } from '@svc/registry'
 import {
   EXPOSED_OPTIONS,
+  functionSchema,
   givenOf,
   MAX_TIMER,
   OnDisconnectSchema,
@@ -12,6 +13,12 @@ import {
 } from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
 import { MCP_ERR_BAD_OPTION } from './errors.ts'
+
+/** Credentials that a run waits for. */
+export interface AskedCredentials {
+  readonly runId: string
+  readonly inputId: string
+}
 
 /** Options of the plugin. */
 export interface McpOptions extends PolicyOptions {
@@ -39,6 +46,11 @@ export interface McpOptions extends PolicyOptions {
   scopes?: string[]
   /** Origins of pages that may send requests, besides those of the service itself. */
   origins?: string[]
+  /**
+   * The URL of a page of yours where the owner of a run gives the credentials that it asks for; default: clients are not asked for
+   * credentials.
+   */
+  credentialsUrl?: (asked: AskedCredentials) => string
   /** What happens to a run whose client disconnects; default `continue`. */
   onDisconnect?: OnDisconnect
   /** Milliseconds after which a call becomes a task, for clients that know tasks; default 2,000. */
@@ -69,6 +81,7 @@ export const McpOptionsSchema = optionsSchema<McpOptions>({
   authorizationServers: Type.Array(Type.String({ pattern: HTTP_URL }), { minItems: 1 }),
   scopes: Type.Array(text),
   origins: Type.Array(Type.String({ pattern: '^https?://[^\\s/?#]+$' })),
+  credentialsUrl: functionSchema<(asked: AskedCredentials) => string>(),
   onDisconnect: OnDisconnectSchema,
   taskAfter: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   pollInterval: Type.Integer({ minimum: 1, maximum: MAX_TIMER }),

@@ -27,6 +27,17 @@ export interface Surface extends AdmittingSurface {
   readonly settings: McpSettings
 }
 
+/** The page where users of a client give the credentials that a run asks for, if there is one and the client opens it. */
+export function credentialsPageOf(
+  { settings }: Pick<Surface, 'settings'>,
+  runId: string,
+  opensUrls: boolean
+) {
+  const { credentialsUrl } = settings
+  if (credentialsUrl === undefined || !opensUrls) return undefined
+  return (inputId: string) => credentialsUrl({ runId, inputId })
+}
+
 const ADMISSION_ERRORS = {
   Forbidden: MCP_ERR_FORBIDDEN,
   MissingScope: MCP_ERR_MISSING_SCOPE,

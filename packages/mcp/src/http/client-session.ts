@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { canFillForms } from '../server/caller.ts'
+import { toElicits, type Elicits } from '../server/caller.ts'
 
 /**
  * The id of a session of 2025-11-25. The server keeps no sessions: the id says itself what later requests need to know of the client, and
@@ -9,10 +9,12 @@ export function createSessionId(initialize: unknown): string {
   const { capabilities } = ((initialize as { params?: unknown }).params ?? {}) as {
     capabilities?: { elicitation?: unknown }
   }
-  return `${randomUUID()}${canFillForms(capabilities?.elicitation) ? '.e' : ''}`
+  const { form, url } = toElicits(capabilities?.elicitation)
+  return `${randomUUID()}.${form ? 'e' : ''}${url ? 'u' : ''}`
 }
 
-/** True if the client of a session fills in forms. */
-export function elicitsInSession(sessionId: string | string[] | undefined): boolean {
-  return typeof sessionId === 'string' && sessionId.endsWith('.e')
+/** How the client of a session asks its users. */
+export function elicitsInSession(sessionId: string | string[] | undefined): Elicits {
+  const [, form, url] = (typeof sessionId === 'string' && /\.(e?)(u?)$/.exec(sessionId)) || []
+  return { form: form === 'e', url: url === 'u' }
 }

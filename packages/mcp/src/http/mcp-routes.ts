@@ -1,4 +1,4 @@
-import { createMcpHandler } from '@modelcontextprotocol/server'
+import { createMcpHandler, type MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server'
 import { RUN_ERR_DRAINING, RUN_ERR_INPUT_NOT_FOUND } from '@svc/registry'
 import { codeOf, requireAllowed, toLoggable } from '@svc/registry/kit'
 import { onReplyOver } from '@svc/registry/sse'
@@ -6,21 +6,28 @@ import { answerInputs } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { toAnswer } from '../inputs/elicitation.ts'
 import { inputOf } from '../inputs/request-inputs.ts'
+import { capabilitiesIn, requireTasks } from '../server/caller.ts'
 import { createServer } from '../server/create-server.ts'
 import type { Surface } from '../surface.ts'
 import { findRunnable } from '../tools/tool-name.ts'
 import { createSessionId, elicitsInSession } from './client-session.ts'
 import { HIDDEN } from './guard-origins.ts'
-import { MESSAGE_ROUTE } from './message-schemas.ts'
+import { idOf, MESSAGE_ROUTE } from './message-schemas.ts'
 
 /** The official handler knows web requests only; which host was asked matters to nothing behind it. */
 const ANY_URL = 'http://localhost/'
 /** With this status the official handler says that the exchange was closed before it had a response. */
 const CLOSED = 499
 
+interface Params {
+  readonly name?: unknown
+  readonly notifications?: { readonly taskIds?: unknown } | null
+  readonly _meta?: unknown
+}
+
 interface Message {
   readonly method?: unknown
-  readonly params?: { readonly name?: unknown }
+  readonly params?: Params
 }
 
 /** Adds the endpoint: Streamable HTTP of the revisions 2026-07-28 and 2025-11-25, without sessions. */
@@ -45,9 +52,26 @@ export function mcpRoutes(scope: FastifyInstance, surface: Surface, path: string
       if (runnable !== undefined)
         await requireAllowed(surface, request.caller, 'run', { kind: runnable.kind, name: runnable.name })
     }
+    if (method === 'subscriptions/listen') {
+      const missing = findMissingToListen(params)
+      if (missing !== undefined)
+        return reply.code(400).send({ jsonrpc: '2.0', id: idOf(request.body), error: missing })
+    }
     if (method === 'initialize') reply.header('mcp-session-id', createSessionId(request.body))
     return pass(request, reply)
   })
+}
+
+/** Tasks are not reported to those who listen, but clients that do not know them must learn that they cannot ask for it. */
+function findMissingToListen({ notifications, _meta: meta }: Params = {}) {
+  if (notifications?.taskIds === undefined) return undefined
+  try {
+    requireTasks(capabilitiesIn(meta))
+  } catch (err) {
+    const { code, message, data } = err as MissingRequiredClientCapabilityError
+    return { code, message, data }
+  }
+  return undefined
 }
 
 /** Passes requests to the official handler, until the app closes. */

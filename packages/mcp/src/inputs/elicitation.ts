@@ -1,8 +1,10 @@
 import type { ApprovalAnswer, InputAnswer } from '@svc/registry'
 import type { AskingPart } from '@svc/registry/wire-kit'
 
-/** The parameters of `elicitation/create`, as a form. */
-export interface Elicitation {
+/** The parameters of `elicitation/create`: a form, or a page that the user opens. */
+export type Elicitation = FormElicitation | UrlElicitation
+
+export interface FormElicitation {
   readonly mode: 'form'
   readonly message: string
   readonly requestedSchema: {
@@ -11,6 +13,15 @@ export interface Elicitation {
     readonly required?: string[]
   }
 }
+
+export interface UrlElicitation {
+  readonly mode: 'url'
+  readonly message: string
+  readonly url: string
+}
+
+/** The page where the user gives credentials, by the id of the input; undefined if the client opens none. */
+export type CredentialsPage = (inputId: string) => string
 
 /** Elicitations by the ids of their inputs, as results that require inputs have them. */
 export type InputRequests = Readonly<Record<string, { method: 'elicitation/create'; params: Elicitation }>>
@@ -43,11 +54,15 @@ const KEYWORDS = new Set([
 const LIST_KEYWORDS = new Set(['type', 'title', 'description', 'default', 'items', 'minItems', 'maxItems'])
 const FORMATS: ReadonlySet<unknown> = new Set([undefined, 'email', 'uri', 'date', 'date-time'])
 
-/** The form for what a run waits for; undefined for what a form must not ask: secrets, and the results of client tools. */
-export function toElicitation(part: AskingPart): Elicitation | undefined {
+/**
+ * The elicitation for what a run waits for; undefined for what no form may ask: the results of client tools, and, without a page,
+ * credentials.
+ */
+export function toElicitation(part: AskingPart, page?: CredentialsPage): Elicitation | undefined {
   if (part.type === 'tool.approval.request') return toApprovalForm(part)
-  if (part.kind !== 'question') return undefined
-  const { message = 'Please answer', schema } = part
+  const { inputId, kind, message = 'Please answer', schema } = part
+  if (kind === 'auth' && page !== undefined) return { mode: 'url', message, url: page(inputId) }
+  if (kind !== 'question') return undefined
   return { mode: 'form', message, requestedSchema: toRequestedSchema(schema) }
 }
 
@@ -61,19 +76,20 @@ export function toInputRequests(forms: Readonly<Record<string, Elicitation>>): I
   )
 }
 
-/** The answer that a result of `elicitation/create` gives; undefined if it is none. */
+/** The answer that a result of `elicitation/create` gives; undefined if it is none, such as the consent to open a page. */
 export function toAnswer({ kind, schema }: Asked, result: unknown): ApprovalAnswer | InputAnswer | undefined {
   if (typeof result !== 'object' || result === null) return undefined
   const { action, content } = result as { action?: unknown; content?: unknown }
   if (action !== 'accept' && action !== 'decline' && action !== 'cancel') return undefined
   const fields = (content ?? {}) as Readonly<Record<string, unknown>>
   if (kind === 'approval') return toApproval(action, fields)
-  if (kind !== 'question') return undefined
+  if (kind === 'tool') return undefined
   if (action !== 'accept') return { action }
+  if (kind === 'auth') return undefined
   return { action, content: readContent(formOf(schema), fields) }
 }
 
-function toApprovalForm({ toolName, args }: { toolName: string; args: unknown }): Elicitation {
+function toApprovalForm({ toolName, args }: { toolName: string; args: unknown }): FormElicitation {
   const json = JSON.stringify(args) ?? ''
   const shown = json.length > MAX_ARGS ? `${json.slice(0, MAX_ARGS)}…` : json
   return {
@@ -98,10 +114,10 @@ function toApproval(action: string, { approved, reason }: Readonly<Record<string
   }
 }
 
-function toRequestedSchema(schema: unknown): Elicitation['requestedSchema'] {
+function toRequestedSchema(schema: unknown): FormElicitation['requestedSchema'] {
   const form = formOf(schema)
   if (form === 'object') {
-    const { properties, required } = schema as Elicitation['requestedSchema']
+    const { properties, required } = schema as FormElicitation['requestedSchema']
     return { type: 'object', properties, ...(required !== undefined && { required }) }
   }
   const answer =

@@ -15,10 +15,8 @@ export function requestInputs(
   params: Elicitation,
   { send }: Client
 ): void {
-  send(
-    { jsonrpc: '2.0', id: `${PREFIX}${inputId}`, method: 'elicitation/create', params: { ...params } },
-    ctx
-  )
+  const about = params.mode === 'url' ? { ...params, elicitationId: inputId } : { ...params }
+  send({ jsonrpc: '2.0', id: `${PREFIX}${inputId}`, method: 'elicitation/create', params: about }, ctx)
 }
 
 /** The input that a response of JSON-RPC answers; undefined if it is none. */

@@ -17,14 +17,21 @@ export interface Caller {
   readonly log: RunLog
   /** True for revisions from 2026-07-28 on. */
   readonly isModern: boolean
-  /** True if it fills in forms, as its session says: revisions before 2026-07-28 only. */
-  readonly elicits: boolean
+  /** How its users are asked, as its session says: revisions before 2026-07-28 only. */
+  readonly elicits: Elicits
+}
+
+/** How a client asks its users. */
+export interface Elicits {
+  /** With forms. */
+  readonly form: boolean
+  /** With pages that they open. */
+  readonly url: boolean
 }
 
 /** What the client of a request can do. */
 export interface Client {
-  /** True if it fills in forms. */
-  readonly elicits: boolean
+  readonly elicits: Elicits
   /** True if a call may become a task. */
   readonly knowsTasks: boolean
   /** Sends a request on the stream of the request under way. */
@@ -35,32 +42,40 @@ export interface Client {
 export function clientOf(caller: Caller & { send?: Client['send'] }, ctx: ServerContext): Client {
   const { elicitation, extensions } = capabilitiesOf(ctx)
   return {
-    elicits: caller.isModern ? canFillForms(elicitation) : caller.elicits,
+    elicits: caller.isModern ? toElicits(elicitation) : caller.elicits,
     knowsTasks: extensions?.[TASKS] !== undefined,
     send: caller.send ?? (() => {})
   }
 }
 
 /** Refuses clients that do not know tasks. @throws MissingRequiredClientCapabilityError */
-export function requireTasks(ctx: ServerContext): void {
-  if (capabilitiesOf(ctx).extensions?.[TASKS] === undefined)
+export function requireTasks({ extensions }: Capabilities): void {
+  if (extensions?.[TASKS] === undefined)
     throw new MissingRequiredClientCapabilityError({
       requiredCapabilities: { extensions: { [TASKS]: {} } }
     })
 }
 
-/** True if a client that declares this capability of elicitation fills in forms; an empty one means forms. */
-export function canFillForms(elicitation: unknown): boolean {
-  if (typeof elicitation !== 'object' || elicitation === null) return false
-  return 'form' in elicitation || !('url' in elicitation)
+/** How a client that declares this capability of elicitation asks its users; an empty one means forms. */
+export function toElicits(elicitation: unknown): Elicits {
+  if (typeof elicitation !== 'object' || elicitation === null) return { form: false, url: false }
+  const url = 'url' in elicitation
+  return { form: 'form' in elicitation || !url, url }
 }
 
-interface Capabilities {
+/** Capabilities of clients that matter here. */
+export interface Capabilities {
   readonly elicitation?: unknown
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-function capabilitiesOf({ mcpReq }: ServerContext): Capabilities {
-  const envelope = mcpReq.envelope as Readonly<Record<string, Capabilities | undefined>> | undefined
-  return envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}
+/** The capabilities that a request of 2026-07-28 declares. */
+export function capabilitiesOf({ mcpReq }: Pick<ServerContext, 'mcpReq'>): Capabilities {
+  return capabilitiesIn(mcpReq.envelope)
+}
+
+/** The capabilities in the `_meta` of a request. */
+export function capabilitiesIn(meta: unknown): Capabilities {
+  const known = meta as Readonly<Record<string, Capabilities | undefined>> | null | undefined
+  return known?.[CLIENT_CAPABILITIES_META_KEY] ?? {}
 }

@@ -3,7 +3,7 @@ import type { RunSummary } from '@svc/registry'
 import { codeOf, requireAllowed, requireRun } from '@svc/registry/kit'
 import { answerElicitations } from '../inputs/answer-elicitations.ts'
 import type { Caller } from '../server/caller.ts'
-import { requireTasks } from '../server/caller.ts'
+import { capabilitiesOf, requireTasks, toElicits } from '../server/caller.ts'
 import { toProtocolError } from '../server/to-protocol-error.ts'
 import type { Surface } from '../surface.ts'
 import { toDetailedTask } from './task.ts'
@@ -23,7 +23,7 @@ const TaskParamsSchema = fromJsonSchema<TaskParams>({
 export function addTaskMethods(server: Server, surface: Surface, { principal, log }: Caller): void {
   const add = (method: string, work: (run: RunSummary, ctx: ServerContext) => Promise<object>) =>
     server.setRequestHandler(method, { params: TaskParamsSchema }, async ({ taskId: runId }, ctx) => {
-      requireTasks(ctx)
+      requireTasks(capabilitiesOf(ctx))
       try {
         return { ...(await work(await requireRun(surface, runId, principal), ctx)) }
       } catch (err) {
@@ -31,7 +31,7 @@ export function addTaskMethods(server: Server, surface: Surface, { principal, lo
       }
     })
 
-  add('tasks/get', (run) => toDetailedTask(surface, run))
+  add('tasks/get', (run, ctx) => toDetailedTask(surface, run, toElicits(capabilitiesOf(ctx).elicitation).url))
   add('tasks/update', async ({ runId }, { mcpReq }) => {
     // The official server takes them out of the parameters.
     await answerElicitations(surface, principal, runId, mcpReq.inputResponses ?? {})

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/registry'
 import { readPresent } from '@svc/registry/wire-kit'
 import { toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
-import type { Surface } from '../surface.ts'
+import { credentialsPageOf, type Surface } from '../surface.ts'
 import { RunView } from '../tools/run-view.ts'
 import { toToolResult } from '../tools/tool-result.ts'
 
@@ -25,7 +25,8 @@ export interface TaskResult extends Task {
 /** A task with what its status brings. */
 export interface DetailedTask extends Task {
   readonly inputRequests?: InputRequests
-  readonly result?: CallToolResult
+  /** What the call would have answered; the official server adds its type to results of requests alone. */
+  readonly result?: CallToolResult & { readonly resultType: 'complete' }
 }
 
 /** The result of a call that continues as a task. @throws RUN_ERR_NOT_FOUND */
@@ -36,13 +37,20 @@ export async function toTask(surface: Surface, runId: string): Promise<TaskResul
 }
 
 /** A run as a task, with the inputs that it waits for, or with its result. A failed run is one that completed with an error. */
-export async function toDetailedTask(surface: Surface, run: RunSummary): Promise<DetailedTask> {
+export async function toDetailedTask(
+  surface: Surface,
+  run: RunSummary,
+  opensUrls: boolean
+): Promise<DetailedTask> {
   const task = describeTask(surface, run)
   const { taskId, status } = task
   if (status === 'working' || status === 'cancelled') return task
-  const view = new RunView()
+  const view = new RunView(credentialsPageOf(surface, taskId, opensUrls))
   for await (const { part } of readPresent(surface.runs.stores, taskId)) view.add(part)
-  if (status === 'completed') return { ...task, result: await toToolResult(surface, taskId, view, true) }
+  if (status === 'completed') {
+    const result = await toToolResult(surface, taskId, view, true)
+    return { ...task, result: { ...result, resultType: 'complete' } }
+  }
   const inputRequests = toInputRequests(view.elicitations)
   // The run waits for what only other surfaces can answer.
   return Object.keys(inputRequests).length === 0 ? { ...task, status: 'working' } : { ...task, inputRequests }

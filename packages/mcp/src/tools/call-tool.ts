@@ -9,7 +9,7 @@ import { requestInputs } from '../inputs/request-inputs.ts'
 import { runUri } from '../resources/run-uri.ts'
 import { clientOf } from '../server/caller.ts'
 import type { Caller } from '../server/caller.ts'
-import type { Surface } from '../surface.ts'
+import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
 import { isObjectSchema, toRunInput } from './tool-input.ts'
 import { followRun } from './follow-run.ts'
@@ -104,7 +104,7 @@ async function followCall(
   const { taskAfter, onDisconnect } = surface.settings
   const { signal } = ctx.mcpReq
   const client = clientOf(caller, ctx)
-  const view = new RunView()
+  const view = new RunView(credentialsPageOf(surface, runId, client.elicits.url))
   const requested = new Set<string>()
   await followRun(surface.runs, runId, view, {
     signal,
@@ -113,13 +113,14 @@ async function followCall(
     onWaiting() {
       const forms = Object.entries(view.elicitations).filter(([inputId]) => !answered.includes(inputId))
       if (forms.length === 0) return client.knowsTasks && answered.length === 0
-      if (caller.isModern || !client.elicits) return true
-      for (const [inputId, form] of forms)
+      if (caller.isModern) return true
+      const askable = forms.filter(([, { mode }]) => client.elicits[mode])
+      for (const [inputId, form] of askable)
         if (!requested.has(inputId)) {
           requested.add(inputId)
           requestInputs(ctx, inputId, form, client)
         }
-      return false
+      return askable.length === 0
     }
   })
   if (view.ended) {

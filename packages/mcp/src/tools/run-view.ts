@@ -1,7 +1,7 @@
 import { isTerminalPart, type NumberedPart, type Part, type PartError, type RunResult } from '@svc/registry'
 import { RunResultBuilder } from '@svc/registry/kit'
 import { RunActivity } from '@svc/registry/wire-kit'
-import { toElicitation, type Elicitation } from '../inputs/elicitation.ts'
+import { toElicitation, type CredentialsPage, type Elicitation } from '../inputs/elicitation.ts'
 
 /** What a run has said so far, and what it waits for. */
 export class RunView {
@@ -10,6 +10,12 @@ export class RunView {
   #error: PartError | undefined
   #ended = false
   #seq = 0
+  readonly #page: CredentialsPage | undefined
+
+  /** @param page where the user gives credentials, if the client opens pages */
+  constructor(page?: CredentialsPage) {
+    this.#page = page
+  }
 
   add(part: Part | NumberedPart): void {
     this.#result.add(part)
@@ -43,11 +49,11 @@ export class RunView {
     return this.#activity.isWaiting
   }
 
-  /** The forms for what the run waits for, by the ids of the inputs. */
+  /** The elicitations for what the run waits for, by the ids of the inputs. */
   get elicitations(): Record<string, Elicitation> {
     const forms: Record<string, Elicitation> = {}
     for (const [inputId, part] of this.#activity.pending) {
-      const form = toElicitation(part)
+      const form = toElicitation(part, this.#page)
       if (form !== undefined) forms[inputId] = form
     }
     return forms

@@ -1,5 +1,7 @@
-/** The reply to a request of JSON-RPC. */
+/** The first message that answers a request of JSON-RPC. */
 export interface Reply {
+  method?: string
+  params?: Record<string, unknown>
   result?: Record<string, unknown>
   error?: { code: number; data?: unknown }
 }
@@ -11,7 +13,7 @@ export async function sendModern(
   params: Record<string, unknown>,
   { capabilities = {}, token }: { capabilities?: object; token?: string } = {}
 ): Promise<Reply> {
-  const name = params['taskId'] ?? params['name']
+  const name = params['taskId'] ?? params['name'] ?? params['uri']
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },

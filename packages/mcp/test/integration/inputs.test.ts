@@ -106,3 +106,42 @@ void t.test('the state of a call is for its caller and its tool', async (t) => {
   t.equal(next!['resultType'], 'input_required', 'one of two approvals is left')
   t.notOk(first in (next!['inputRequests'] as object))
 })
+
+for (const revision of REVISIONS)
+  void t.test(`${revision}: credentials are given on a page of the app, never to the client`, async (t) => {
+    const secretive = {
+      kind: 'agent' as const,
+      name: 'secretive',
+      run: async (_input: unknown, context: RunContext) => {
+        const schema = Type.Object({ token: Type.String() })
+        const { action, credentials } = await context.requestCredentials({
+          message: 'A token, please',
+          schema
+        })
+        return credentials === undefined ? action : `${credentials.reveal().token.length} characters`
+      }
+    }
+    const { promise: opened, resolve: open } = Promise.withResolvers<URL>()
+    const { url, runs } = await mcpApp(t, {
+      runnables: [secretive],
+      options: { credentialsUrl: ({ runId, inputId }) => `https://app.example.com/${runId}?input=${inputId}` }
+    })
+    let action: 'accept' | 'decline' = 'accept'
+    const client = await connect(t, url, {
+      revision,
+      capabilities: { elicitation: { url: {} } },
+      prepare: (client) =>
+        client.setRequestHandler('elicitation/create', ({ params }) => {
+          if (params.mode !== 'url') throw new Error('a form asks for a secret')
+          open(new URL(params.url))
+          return { action }
+        })
+    })
+    const call = () => client.callTool({ name: 'secretive', arguments: { message: 'go' } })
+    const accepted = call()
+    const inputId = (await opened).searchParams.get('input')!
+    await runs.answer(inputId, { action: 'accept', content: { token: 's3cret' } })
+    t.match((await accepted).content, [{ text: '6 characters' }])
+    action = 'decline'
+    t.match((await call()).content, [{ text: 'decline' }])
+  })

@@ -2,6 +2,7 @@ import { scriptedRunnable } from '@svc/registry/testing'
 import { createRegistry } from '@svc/registry'
 import t from 'tap'
 import { connect, mcpApp } from '../helpers/mcp-app.ts'
+import { sendModern } from '../helpers/send-modern.ts'
 
 const parrot = (name: string) => scriptedRunnable([{ type: 'text', text: 'Hello' }], { name })
 
@@ -24,4 +25,19 @@ t.test('a client that listens learns of new tools, and of the end of the service
   const closed = app.close()
   t.equal(await subscription.closed, 'graceful')
   await closed
+})
+
+t.test('tasks are not reported to those who listen', async (t) => {
+  const { url } = await mcpApp(t, { runnables: [parrot('first')] })
+  const params = { notifications: { taskIds: ['a'] } }
+  t.match(await sendModern(url, 'subscriptions/listen', params), {
+    error: {
+      code: -32021,
+      data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+    }
+  })
+  const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+  const { method, params: accepted } = await sendModern(url, 'subscriptions/listen', params, { capabilities })
+  t.match(method, 'notifications/subscriptions/acknowledged')
+  t.strictSame(accepted?.['notifications'], {}, 'which the acknowledgement says')
 })

@@ -77,6 +77,20 @@ void t.test('a task asks, and goes on with the answer', async (t) => {
   t.match(await send(url, 'tasks/update', { taskId, inputResponses }), { result: {} }, 'answered before')
 })
 
+void t.test('a task takes no answers to what another one asks', async (t) => {
+  const { url } = await mcpApp(t, { runnables: [slow], options: { taskAfter: 0 } })
+  const [first, second] = await Promise.all(
+    ['ask', 'ask'].map(async (message) => String((await call(url, message)).result!['taskId']))
+  )
+  const { inputRequests } = await until(url, second!, 'input_required')
+  const [inputId = ''] = Object.keys(inputRequests as object)
+  const inputResponses = { [inputId]: { action: 'accept', content: { answer: 'blue' } } }
+  t.match(await send(url, 'tasks/update', { taskId: first, inputResponses }), { result: {} })
+  t.match(await until(url, second!, 'input_required', 'completed'), { status: 'input_required' })
+  t.match(await send(url, 'tasks/update', { taskId: second, inputResponses }), { result: {} })
+  t.match(await until(url, second!, 'completed'), { result: { content: [{ text: 'It is blue' }] } })
+})
+
 void t.test('a failed run is a task that completed with an error', async (t) => {
   const { url } = await mcpApp(t, { runnables: [slow], options: { taskAfter: 0 } })
   const { result } = await call(url, 'fail')
