@@ -77,11 +77,18 @@ export const RunAgentInputSchema = Type.Object(
         description: 'Reaches the agent in its envelope'
       })
     ),
+    // What is in `svc` is checked apart, so that its faults are the ones reported.
     forwardedProps: Type.Optional(
-      Type.Unknown({
-        description:
-          'Reaches the agent in its envelope, as metadata, except `svc`: what the request says of its run'
-      })
+      Type.Union(
+        [
+          Type.Object(
+            { svc: Type.Optional(SvcPropsSchema) },
+            { title: 'ForwardedProps', additionalProperties: true }
+          ),
+          Type.Unknown()
+        ],
+        { description: 'Reaches the agent in its envelope, as metadata, except `svc`' }
+      )
     ),
     resume: nullable(
       Type.Array(ResumeEntrySchema, { maxItems: 256, description: 'Answers to what the run waits for' })

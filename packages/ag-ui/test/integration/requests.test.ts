@@ -292,7 +292,7 @@ t.test('the OpenAPI document has all routes', async (t) => {
       '/api/ag-ui/{name}/threads/{threadId}/files/{runId}/{fileId}'
     ]
   )
-  t.ok('RunAgentInput' in document.components.schemas && 'Event' in document.components.schemas)
+  for (const name of ['RunAgentInput', 'SvcProps', 'Event']) t.ok(name in document.components.schemas, name)
 })
 
 t.test('bad options are refused, and an app without an engine gets one', async (t) => {

@@ -57,16 +57,23 @@ async function fetchQuietly(url: string, init: RequestInit): Promise<Response> {
 }
 
 t.test(
-  'kill -9 in the middle of an answer: the page connects again, and what was void is gone',
+  'kill -9: pages connect again, what was void is gone, and answers reach the next process',
   async (t) => {
     const service = new Service(t)
     await service.start()
+    const asked = new TestAgent({ url: service.url })
+    await asked.say('Mail')
+    const [approval] = asked.pendingInterrupts
     const agent = new TestAgent({ url: service.url, fetch: fetchQuietly })
     const broken = t.rejects(agent.say('Count'), 'the stream has broken off')
     await agent.until(({ text }) => text.startsWith('one two'))
     await service.kill()
     await broken
     await service.start()
+
+    const answered = asked.runAgent({
+      resume: [{ interruptId: approval!.id, status: 'resolved', payload: { approved: true } }]
+    })
     await agent.connectAgent()
     t.same(agent.said, [
       ['user', 'Count'],
@@ -77,26 +84,14 @@ t.test(
       { value: { messageIds: [String], toolCallIds: [] } }
     )
     t.match(agent.events.at(-1), { outcome: { type: 'success' } })
+    await answered
+    t.equal(asked.text, 'Done')
+    t.match(
+      asked.messages.find(({ role }) => role === 'tool'),
+      { content: 'sent to ann' }
+    )
   }
 )
-
-t.test('kill -9 while an approval is pending: the answer reaches the next process', async (t) => {
-  const service = new Service(t)
-  await service.start()
-  const agent = new TestAgent({ url: service.url })
-  await agent.say('Mail')
-  const [approval] = agent.pendingInterrupts
-  await service.kill()
-  await service.start()
-  await agent.runAgent({
-    resume: [{ interruptId: approval!.id, status: 'resolved', payload: { approved: true } }]
-  })
-  t.equal(agent.text, 'Done')
-  t.match(
-    agent.messages.find(({ role }) => role === 'tool'),
-    { content: 'sent to ann' }
-  )
-})
 
 t.test('an orderly restart ends streams with an error, so that pages connect again', async (t) => {
   const url = `sqlite:${join(t.testdir(), 'threads.db')}`

@@ -93,6 +93,27 @@ t.test('tools of the agent, reasoning and arguments that are streamed', async (t
   )
 })
 
+t.test('a thread whose runs are no longer kept is as its session has it', async (t) => {
+  const model = scriptedModel([
+    { text: 'One moment', toolCalls: [{ toolName: 'weather', args: { city: 'Oslo' } }] },
+    'Clear in Oslo',
+    'Bye'
+  ])
+  const { url, runs } = await agUiApp(t, {
+    add: (registry) => new Agent({ name: 'support', model, registry, tools: [weather] })
+  })
+  const agent = new TestAgent({ url: url('support') })
+  await agent.say('Weather?')
+  const { runId } = agent
+  await agent.say('Bye')
+  await runs.stores.runs.remove(runId)
+  const page = new TestAgent({ url: url('support'), threadId: agent.threadId })
+  await page.connectAgent()
+  t.same(page.said, agent.said)
+  t.match(page.messages[1], { toolCalls: [{ function: { name: 'weather', arguments: '{"city":"Oslo"}' } }] })
+  t.match(page.of('RUN_STARTED')[0], { runId, threadId: agent.threadId })
+})
+
 t.test('structured output is the result', async (t) => {
   const model = scriptedModel([{ text: '{"city":"Oslo"}' }])
   const output = Type.Object({ city: Type.String() })
