@@ -20,7 +20,7 @@ const AT_ONCE = 6
 // Workflows, teams without a leader and plain runnables keep no turns, so that their sessions cannot be followed.
 const WITH_TURNS = new Set(['solo', 'clerk', 'crew', 'switch', 'choir'])
 
-t.setTimeout(180_000)
+t.setTimeout(300_000)
 
 t.test('every package with a surface is among the wires', async (t) => {
   const known = [...ADAPTERS.map((adapter) => adapter.package), ...Object.keys(NO_WIRES)]

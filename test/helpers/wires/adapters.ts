@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { a2aWires } from './a2a.ts'
+import { agUiWire } from './ag-ui.ts'
 import { httpWire } from './http.ts'
 import { mcpWires } from './mcp.ts'
 import { sockets } from './sockets.ts'
@@ -7,7 +8,14 @@ import { uiStreamWire } from './ui-stream.ts'
 import type { WireAdapter } from './wire.ts'
 
 /** Every wire that starts runs of agents, teams and workflows. */
-export const ADAPTERS: readonly WireAdapter[] = [httpWire, sockets, a2aWires, uiStreamWire, mcpWires]
+export const ADAPTERS: readonly WireAdapter[] = [
+  httpWire,
+  sockets,
+  a2aWires,
+  uiStreamWire,
+  mcpWires,
+  agUiWire
+]
 
 /** Packages with a surface that is none of these, with the reason. */
 export const NO_WIRES: Readonly<Record<string, string>> = {

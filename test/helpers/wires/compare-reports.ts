@@ -34,9 +34,13 @@ function visibleCalls(calls: readonly ReportedCall[], hides: Wire['hides']): obj
   return hides.order === undefined ? shown : shown.toSorted(byJson)
 }
 
-function visibleOutcome(outcome: ReportedCall['outcome'], { errors }: Wire['hides']): unknown {
-  const hasFailed = outcome === 'denied' || (outcome !== undefined && 'error' in outcome)
-  return hasFailed && errors !== undefined ? 'failed' : outcome
+function visibleOutcome(outcome: ReportedCall['outcome'], hides: Wire['hides']): unknown {
+  if (outcome === undefined) return undefined
+  if (outcome === 'denied' || 'error' in outcome) return hides.errors === undefined ? outcome : 'failed'
+  const { result } = outcome
+  return hides.resultTypes === undefined || typeof result === 'string'
+    ? outcome
+    : { result: JSON.stringify(result) }
 }
 
 function hasResult({ outcome }: ReportedCall): boolean {

@@ -5,7 +5,7 @@ import { reportOfLog } from './report-of-log.ts'
 import { isAsking, type Act, type Asked, type Report, type Wire, type WireJob, type WireRun } from './wire.ts'
 
 /** Milliseconds after which a run counts as stuck. */
-const PATIENCE = 60_000
+const PATIENCE = 120_000
 
 /** How a run is conducted. */
 export interface Conduct {
@@ -94,9 +94,11 @@ export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
         acts.push(`answer ${answerer.name}`)
         const label = `answer ${answerer.name} ${JSON.stringify(asked)}`
         doing.push(
-          during(label, answerer.answer(run, asked)).catch((err: unknown) => {
-            // It may have come too late.
-            if (!isCanceled) throw err
+          during(label, answerer.answer(run, asked)).catch(async (err: unknown) => {
+            // Another wire may have answered it together with others.
+            pending.add(String(err))
+            await log.answered(asked.id)
+            pending.delete(String(err))
           })
         )
       }
@@ -140,6 +142,14 @@ class FollowedLog {
   beyond(seq: number): Promise<number> {
     if (this.#hasEnded || this.#present > seq) return Promise.resolve(this.#present)
     return new Promise((resolve) => this.#waiting.push({ seq, resolve }))
+  }
+
+  /** Resolves once an input is answered, or the log has ended. */
+  async answered(inputId: string): Promise<void> {
+    const isAnswer = (part: NumberedPart) =>
+      (part.type === 'tool.approval.response' && part.approvalId === inputId) ||
+      (part.type === 'input.response' && part.inputId === inputId)
+    while (!this.#hasEnded && !this.parts.some(isAnswer)) await this.beyond(this.#present)
   }
 
   get #present(): number {

@@ -41,6 +41,7 @@ export function questionLine(kind: string, message: string | undefined): string 
   return `${kind} "${message}"`
 }
 
-function outcomeOfError({ code, message }: ToolError): ReportedCall['outcome'] {
+/** The outcome of a call that failed, or that its approval has denied. */
+export function outcomeOfError({ code, message }: ToolError): ReportedCall['outcome'] {
   return code === 'RUN_ERR_APPROVAL_DENIED' ? 'denied' : { error: message }
 }

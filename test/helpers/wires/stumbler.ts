@@ -72,13 +72,21 @@ class Stumble {
         toolName: random.pick(['look', 'act']),
         ...place
       }))
+      const called: typeof calls = []
       for (const call of calls) {
-        if (random.chance(0.3)) yield { type: 'tool.call.delta', delta: '{"n":', ...call }
-        yield { type: 'tool.call', args: { n: random.below(9) }, ...call }
+        const args = { n: random.below(9) }
+        const [begin, end] = ['{"n":', `${args.n}}`] as const
+        const isStreamed = random.chance(0.3)
+        if (isStreamed) yield { type: 'tool.call.delta', delta: begin, ...call }
+        // A crash while the model writes the arguments.
+        if (isStreamed && attempt < attempts && random.chance(0.2)) break
+        if (isStreamed) yield { type: 'tool.call.delta', delta: end, ...call }
+        yield { type: 'tool.call', args, ...call }
+        called.push(call)
       }
       // A crash, before which a call or a member may have ended.
       if (attempt < attempts) {
-        if (calls[0] !== undefined && random.chance(0.3)) yield* this.#outcome(calls[0])
+        if (called[0] !== undefined && random.chance(0.3)) yield* this.#outcome(called[0])
         if (source.length === 0 && random.chance(0.3)) yield* this.#member(['ada'])
         continue
       }

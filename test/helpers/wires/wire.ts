@@ -69,8 +69,8 @@ export interface Report {
   usage: Usage | undefined
 }
 
-/** What a wire may leave out by design. `args`, `order`, `outcomes` and `errors` are those of calls; `failedCalls` are calls without a result. */
-export type Hideable = keyof Report | 'args' | 'order' | 'outcomes' | 'errors' | 'failedCalls'
+/** What a wire may leave out by design. `args`, `order`, `outcomes`, `errors` and `resultTypes` are those of calls; `failedCalls` are calls without a result. */
+export type Hideable = keyof Report | 'args' | 'order' | 'outcomes' | 'errors' | 'resultTypes' | 'failedCalls'
 
 /** The acts of a client. */
 export type Act = 'start' | 'watch' | 'answer' | 'cancel'
@@ -91,7 +91,7 @@ export interface Wire {
    * @returns undefined if the wire cannot show this run after its end, by design
    */
   watch(run: WireRun, isLate: boolean, variant: number): Promise<Partial<Report> | undefined>
-  /** Rejects if the answer is refused. */
+  /** Rejects if the answer is refused. Some clients answer all that the run waits for. */
   answer(run: WireRun, asked: Asked): Promise<void>
   /** Resolves also if the run has ended already. */
   cancel(run: WireRun): Promise<void>
