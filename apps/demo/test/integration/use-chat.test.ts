@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { build } from 'esbuild'
+import { findChromium } from '@svc/runtime/browser'
 import { chromium } from 'playwright-core'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
@@ -8,8 +9,7 @@ import { readEnv } from '../../src/env.ts'
 import { createOfflineModel } from '../../src/models/offline/offline-model.ts'
 
 const PACKAGE = resolve(import.meta.dirname, '../../../../packages/ui-stream')
-const PLACES = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
-const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
+const executablePath = await findChromium().catch(() => undefined)
 
 /** The page of the README of `@svc/ui-stream`, for another agent. */
 async function bundlePage(agent: string): Promise<string> {
@@ -26,9 +26,11 @@ createRoot(document.querySelector('#root')).render(<Page id="page-1" initialMess
   return outputFiles[0]!.text
 }
 
+t.setTimeout(120_000)
+
 t.test(
   'a page with useChat in Chromium talks to the demo, and approves what an agent wants to do',
-  { skip: executablePath === undefined && 'no Chromium is installed; see CHROMIUM_PATH', timeout: 120_000 },
+  { skip: executablePath === undefined && 'no Chromium is installed; see CHROMIUM_PATH' },
   async (t) => {
     const app = await buildApp(
       readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent' }),
