@@ -6,18 +6,19 @@ import { answerTo } from '../../../bench/soak/agents/plan.ts'
 const TASKS = 'io.modelcontextprotocol/tasks'
 
 /** Connects the official client, which fills in each form as the plan of the run has it. */
-export async function connectMcp(url: string, revision: string): Promise<Client> {
+export async function connectMcp(url: string, revision: string, send: typeof fetch = fetch): Promise<Client> {
   const mode = revision === '2026-07-28' ? { pin: revision } : ('legacy' as const)
   const client = new Client(
     { name: 'test', version: '1.0.0' },
     { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } }
   )
-  client.setRequestHandler('elicitation/create', ({ params }) => fillIn(params.message))
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  client.setRequestHandler('elicitation/create', ({ params }) => answerForm(params.message))
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: send }))
   return client
 }
 
-function fillIn(message: string) {
+/** The answer to a form, as the plan of the run has it. */
+export function answerForm(message: string) {
   const approval = /^Approve the call of the tool "[^"]*" with (.*)\?$/.exec(message)
   if (approval !== null) {
     const { accept } = answerTo((JSON.parse(approval[1]!) as { key: string }).key)
@@ -42,6 +43,7 @@ export interface McpResult {
   readonly resultType?: string
   readonly taskId?: string
   readonly status?: string
+  readonly inputRequests?: Readonly<Record<string, { readonly params: { readonly message: string } }>>
   readonly result?: McpResult
   readonly isError?: boolean
   readonly content?: readonly { readonly type: string; readonly text?: string }[]
@@ -49,14 +51,19 @@ export interface McpResult {
 }
 
 /** Sends a request of a client that knows tasks, which the official one refuses. */
-export async function requestTask(url: string, method: string, params: object): Promise<McpResult> {
+export async function requestTask(
+  url: string,
+  method: string,
+  params: object,
+  send: typeof fetch = fetch
+): Promise<McpResult> {
   const { taskId, name } = params as { taskId?: string; name?: string }
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
     'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, extensions: { [TASKS]: {} } }
   }
-  const response = await fetch(url, {
+  const response = await send(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
