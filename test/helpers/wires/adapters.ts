@@ -3,6 +3,7 @@ import { a2aWires } from './a2a.ts'
 import { agUiWire } from './ag-ui.ts'
 import { httpWire } from './http.ts'
 import { mcpWires } from './mcp.ts'
+import { openAiWires } from './openai-responses.ts'
 import { sockets } from './sockets.ts'
 import { uiStreamWire } from './ui-stream.ts'
 import type { WireAdapter } from './wire.ts'
@@ -14,7 +15,8 @@ export const ADAPTERS: readonly WireAdapter[] = [
   a2aWires,
   uiStreamWire,
   mcpWires,
-  agUiWire
+  agUiWire,
+  openAiWires
 ]
 
 /** Packages with a surface that is none of these, with the reason. */

@@ -21,17 +21,36 @@ export function toComparable(
       ...(hides.calls === undefined && { calls: visibleCalls(calls ?? [], hides) })
     }
   }
-  return [visible(expected), visible(found)]
+  // The value of a run that says nothing is its text.
+  const { text, structured } = expected
+  const isValue =
+    hides.structured !== undefined && text === '' && structured !== null && structured !== undefined
+  const wanted = isValue ? { ...expected, text: JSON.stringify(structured) } : expected
+  if (hides.steps === undefined) return [visible(wanted), visible(found)]
+  const isEnd =
+    found.text === undefined
+      ? found.status !== 'completed'
+      : squeeze(found.text).endsWith(squeeze(wanted.text))
+  const ofEnd = isEnd ? { text: '' } : {}
+  const { usage, ...rest } = wanted
+  return [visible({ ...rest, ...(found.usage && { usage }), ...ofEnd }), visible({ ...found, ...ofEnd })]
 }
 
 function visibleCalls(calls: readonly ReportedCall[], hides: Wire['hides']): object[] {
   const ended = hides.failedCalls === undefined ? calls : calls.filter(hasResult)
   const shown = ended.map(({ tool, args, outcome }) => ({
     tool,
-    ...(hides.args === undefined && { args }),
+    ...(hides.args === undefined && { args: visibleArgs(args, hides) }),
     ...(hides.outcomes === undefined && { outcome: visibleOutcome(outcome, hides) })
   }))
   return hides.order === undefined ? shown : shown.toSorted(byJson)
+}
+
+// An approval adds who has approved.
+function visibleArgs(args: unknown, hides: Wire['hides']): unknown {
+  if (hides.editedArgs === undefined) return args
+  const { by: _, ...first } = args as { by?: number }
+  return first
 }
 
 function visibleOutcome(outcome: ReportedCall['outcome'], hides: Wire['hides']): unknown {
@@ -49,4 +68,9 @@ function hasResult({ outcome }: ReportedCall): boolean {
 
 function byJson(one: object, other: object): number {
   return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1
+}
+
+// Steps are separated by line breaks.
+function squeeze(text: string): string {
+  return text.replaceAll('\n', '')
 }

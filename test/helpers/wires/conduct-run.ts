@@ -1,4 +1,5 @@
 import type { NumberedPart } from '@svc/registry'
+import { RunActivity } from '@svc/registry/wire-kit'
 import { answerTo, numberOf } from '../../../bench/soak/agents/plan.ts'
 import { Random } from '../../../bench/soak/random.ts'
 import { reportOfLog } from './report-of-log.ts'
@@ -39,7 +40,8 @@ export interface ConductedRun {
 
 /** Starts a run over one wire, watches it over all, answers what it waits for and cancels it over others, and reads it again at its end. */
 export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
-  const { wires, readLog, job, hasSession, starter, cancelAt, seed } = conduct
+  const { wires, readLog, job, starter, cancelAt, seed } = conduct
+  const hasSession = conduct.hasSession && starter.keepsTurns !== false
   const random = new Random(seed)
   const acts: string[] = []
   const pending = new Set<string>()
@@ -62,7 +64,14 @@ export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
     const started = await during(acts[0]!, starter.start(job, random.next()))
     const { runId, sessionId, rest } = started
     const log = new FollowedLog()
-    const run: WireRun = { job, runId, sessionId, hasSession, beyond: (seq) => log.beyond(seq) }
+    const run: WireRun = {
+      job,
+      runId,
+      sessionId,
+      hasSession,
+      beyond: (seq) => log.beyond(seq),
+      progress: () => log.progress()
+    }
     const watchers = wires.filter((wire) => wire.cannot?.('watch', job) === undefined)
     const watch = (how: 'from the start' | 'late') =>
       watchers.map(async (wire): Promise<WireReport> => {
@@ -126,11 +135,17 @@ export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
 /** The log of a run as far as it has been read. */
 class FollowedLog {
   readonly parts: NumberedPart[] = []
+  readonly #activity = new RunActivity()
+  readonly #waits: number[] = []
+  #lastStep = 0
   #waiting: { seq: number; resolve: (present: number) => void }[] = []
   #hasEnded = false
 
   add(part: NumberedPart): void {
     this.parts.push(part)
+    this.#activity.add(part)
+    if (this.#activity.isWaiting) this.#waits.push(part.seq)
+    if (part.type === 'step.start' && !part.source?.length) this.#lastStep = part.seq
     this.#wake((seq) => seq < part.seq)
   }
 
@@ -142,6 +157,10 @@ class FollowedLog {
   beyond(seq: number): Promise<number> {
     if (this.#hasEnded || this.#present > seq) return Promise.resolve(this.#present)
     return new Promise((resolve) => this.#waiting.push({ seq, resolve }))
+  }
+
+  progress(): ReturnType<WireRun['progress']> {
+    return { waits: this.#waits, lastStep: this.#lastStep, isOver: this.#hasEnded }
   }
 
   /** Resolves once an input is answered, or the log has ended. */

@@ -30,6 +30,8 @@ export interface WireRun {
   readonly hasSession: boolean
   /** Resolves with the `seq` of the last part once the log has one after `seq`, or has ended: for clients that ask again. */
   beyond(seq: number): Promise<number>
+  /** How far the log has been read: the places where the run waited for inputs only, and where its last own step began (0: nowhere). */
+  progress(): { readonly waits: readonly number[]; readonly lastStep: number; readonly isOver: boolean }
 }
 
 /** What a run waits for, and how it is answered. */
@@ -69,8 +71,17 @@ export interface Report {
   usage: Usage | undefined
 }
 
-/** What a wire may leave out by design. `args`, `order`, `outcomes`, `errors` and `resultTypes` are those of calls; `failedCalls` are calls without a result. */
-export type Hideable = keyof Report | 'args' | 'order' | 'outcomes' | 'errors' | 'resultTypes' | 'failedCalls'
+/** What a wire may leave out by design. `args`, `editedArgs`, `order`, `outcomes`, `errors` and `resultTypes` are those of calls; `failedCalls` are calls without a
+ * result, and `steps` where the texts of steps end. */
+export type Hideable =
+  | keyof Report
+  | 'args'
+  | 'editedArgs'
+  | 'order'
+  | 'outcomes'
+  | 'errors'
+  | 'resultTypes'
+  | 'failedCalls'
 
 /** The acts of a client. */
 export type Act = 'start' | 'watch' | 'answer' | 'cancel'
@@ -82,6 +93,8 @@ export interface Wire {
   readonly hides: Readonly<Partial<Record<Hideable, string>>>
   /** True if a run that it starts is answered by its own client alone, apart from client tools. Default false. */
   readonly answersItself?: boolean
+  /** False if the conversation of the runs that it starts is kept by its client, so that no session has them. Default true. */
+  readonly keepsTurns?: boolean
   /** Why its clients cannot do this by design; undefined: they can. */
   cannot?(act: Act, job: WireJob, asked?: Asked): string | undefined
   start(job: WireJob, variant: number): Promise<StartedRun>
