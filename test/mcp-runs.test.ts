@@ -23,7 +23,8 @@ async function runAsTask(send: typeof fetch, url: string, name: string, message:
   let task = await requestTask(url, 'tools/call', { name, arguments: { message } }, send)
   const { taskId } = task
   // The run was faster than its task.
-  if (taskId === undefined) return { runId: task._meta!.runId!, states, result: task }
+  const { _meta: meta } = task
+  if (taskId === undefined) return { runId: meta!.runId!, states, result: task }
   while (task.status === 'working' || task.status === 'input_required') {
     states.add(task.status)
     const inputResponses = Object.fromEntries(

@@ -30,7 +30,7 @@ export function askedIn(output: readonly ResponseOutputItem[]): AskedItem[] {
 }
 
 /** Follows a response to its end. */
-export async function followResponse(client: OpenAI, id: string): Promise<Response> {
+async function followResponse(client: OpenAI, id: string): Promise<Response> {
   let last: Response | undefined
   for await (const event of await client.responses.retrieve(id, { stream: true }))
     if ('response' in event) last = event.response

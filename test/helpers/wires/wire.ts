@@ -82,6 +82,7 @@ export type Hideable =
   | 'errors'
   | 'resultTypes'
   | 'failedCalls'
+  | 'steps'
 
 /** The acts of a client. */
 export type Act = 'start' | 'watch' | 'answer' | 'cancel'
