@@ -29,11 +29,12 @@ t.test(
 
     const [page, runtime] = [await bundlePage(), serveRuntime(`${service}/api/ag-ui/notes`)]
     const server = createServer((request, response) => {
-      if (request.url!.startsWith(BASE_PATH)) return void runtime(request, response)
       const isScript = request.url === '/page.js'
-      response
-        .setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
-        .end(isScript ? page : HTML)
+      if (request.url!.startsWith(BASE_PATH)) runtime(request, response)
+      else
+        response
+          .setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+          .end(isScript ? page : HTML)
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     t.teardown(() => server.close())
