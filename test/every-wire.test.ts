@@ -28,7 +28,8 @@ t.test('every package with a surface is among the wires', async (t) => {
 })
 
 t.test('one run, every wire', async (t) => {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+  // Always the same runs, unless another seed is given; how their events interleave differs all the same.
+  const seed = Number(process.env['SEED'] ?? 11)
   t.comment(`SEED=${seed}`)
   const registry = createRegistry()
   addPlannedRunnables(registry, new Ledger(join(t.testdir(), 'ledger')), 1)
