@@ -70,8 +70,9 @@ class ResponsesWire implements Wire {
     const responses: Response[] = []
     for await (const response of responsesOf(this.#client, run)) responses.push(response)
     const items = responses.flatMap(({ output }) => output)
+    // What is answered while other calls are still at work continues the response that has asked for it.
     const inputs = await Promise.all(
-      responses.slice(1).map(async ({ id }) => (await this.#client.responses.inputItems.list(id)).data)
+      responses.map(async ({ id }) => (await this.#client.responses.inputItems.list(id)).data)
     )
     return reportOf(responses.at(-1)!, responses, items, inputs.flat() as ResponseInputItem[], run)
   }
