@@ -25,8 +25,14 @@ t.test('incidents of three nodes', { skip }, async (t) => {
   await Promise.all(cluster.nodes.map((node) => node.start()))
   const over = AbortSignal.timeout(120_000)
 
+  /** On a busy machine a node may lose its lease at any time, and joins again by itself. */
+  const untilReady = async (node: ClusterNode) => {
+    while ((await get(node.url!, '/api/readyz')).status !== 200) await pause(100)
+  }
+
   /** Starts a run on a node, with readers on this one and on another, and lets something happen once both have read some of it. */
   const during = async (t: Test, path: string, node: ClusterNode, other: ClusterNode, act: () => unknown) => {
+    await untilReady(node)
     const runId = await startOn(node.url!, path)
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const read = (from: ClusterNode, index: number) => {
@@ -58,7 +64,7 @@ t.test('incidents of three nodes', { skip }, async (t) => {
 
   /** A run that works on this node. */
   const works = async (node: ClusterNode) => {
-    while ((await get(node.url!, '/api/readyz')).status !== 200) await pause(100)
+    await untilReady(node)
     const { status, body } = await post(node.url!, '/api/agents/brief/run', { input: 'Go.' })
     return status === 200 && body.text.startsWith('word0')
   }
@@ -105,6 +111,7 @@ t.test('incidents of three nodes', { skip }, async (t) => {
   await t.test('a node whose clock is an hour fast keeps its runs, and takes none', async (t) => {
     const approve = (runId: string) => post(second.url!, `/api/approvals/${runId}.1`, { approved: true })
     const wait = async (node: ClusterNode, other: ClusterNode) => {
+      await untilReady(node)
       const runId = await startOn(node.url!, 'workflows/review')
       while ((await get(other.url!, `/api/runs/${runId}`)).body.status !== 'input-required') await pause(20)
       await pause(2 * LEASE.ttl)

@@ -25,7 +25,9 @@ function readManifest(pkg: Package): Manifest {
 const isPublic = (name: string) =>
   !/"private": true/.test(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
 
-for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
+const packages = readdirSync(join(root, 'packages')).filter(isPublic)
+
+for (const name of packages) {
   const folder = join(root, 'packages', name)
 
   t.test(`@svc/${name} as published`, async (t) => {
@@ -51,27 +53,6 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
           (found) => !('resolutionKind' in found && withoutEsm.has(found.resolutionKind))
         ),
         []
-      )
-    })
-
-    await t.test('its error classes have types under the resolution of bundlers', async (t) => {
-      const found = run(
-        bin('tsc'),
-        [
-          '--noEmit',
-          '--ignoreConfig',
-          '--strict',
-          ...['--target', 'esnext', '--module', 'esnext', '--moduleResolution', 'bundler'],
-          ...['--skipLibCheck', 'false', '--types', 'node', 'dist/errors.d.ts']
-        ],
-        folder
-      )
-      t.equal(
-        await found.then(
-          () => '',
-          (err: { stdout: string }) => err.stdout
-        ),
-        ''
       )
     })
 
@@ -108,12 +89,15 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
     })
 
     await t.test('every entry loads from the build', async (t) => {
-      for (const entry of Object.keys(manifest.exports)) {
-        const specifier = join(manifest.name, entry)
-        const code = `console.log(typeof (await import(${JSON.stringify(specifier)})).default)`
-        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], folder)
-        t.equal(stdout.trim(), entry === '.' ? 'function' : 'undefined', specifier)
-      }
+      const specifiers = Object.keys(manifest.exports).map((entry) => join(manifest.name, entry))
+      const code = `const specifiers = ${JSON.stringify(specifiers)}
+        const types = specifiers.map(async (each) => [each, typeof (await import(each)).default])
+        console.log(JSON.stringify(await Promise.all(types)))`
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], folder)
+      t.strictSame(
+        JSON.parse(stdout),
+        specifiers.map((each) => [each, each === manifest.name ? 'function' : 'undefined'])
+      )
     })
 
     if (name === 'runtime')
@@ -128,3 +112,25 @@ for (const name of readdirSync(join(root, 'packages')).filter(isPublic)) {
       })
   })
 }
+
+t.test('error classes have types under the resolution of bundlers', async (t) => {
+  const errors = packages.map((name) => join('packages', name, 'dist/errors.d.ts'))
+  const found = run(
+    bin('tsc'),
+    [
+      '--noEmit',
+      '--ignoreConfig',
+      '--strict',
+      ...['--target', 'esnext', '--module', 'esnext', '--moduleResolution', 'bundler'],
+      ...['--skipLibCheck', 'false', '--types', 'node', ...errors]
+    ],
+    root
+  )
+  t.equal(
+    await found.then(
+      () => '',
+      (err: { stdout: string }) => err.stdout
+    ),
+    ''
+  )
+})

@@ -103,7 +103,7 @@ const ANSWERED: readonly (readonly [command: RegExp, answer: RegExp])[] = [
 ]
 
 // Starts a process for each program, which takes long on a busy machine.
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 // The documents install the dependencies of the demo, all our packages and Zod.
 const installed = ['apps/demo', 'packages/runtime'].map((name) => resolve(ROOT, name, 'node_modules'))

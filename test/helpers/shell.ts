@@ -17,8 +17,9 @@ export function start(
   command: readonly string[],
   options: { cwd: string; env?: Record<string, string> }
 ): Running {
-  const env = { PATH: process.env['PATH'], ...options.env }
-  // Like a user's shell: without the hooks that tap loads into every child.
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE, ...options.env }
+  // Like a user's shell: without the hooks that `npx tap` loads into every child.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
     cwd: options.cwd,
     env,

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { SHELL } from '../helpers/demo-process.ts'
 import { needsChromium } from '../helpers/scout-app.ts'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -39,7 +40,7 @@ async function startDemo(
 ): Promise<Demo> {
   const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: root,
-    env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
+    env: { ...SHELL, PORT: '0', LOG_LEVEL: 'silent', ...env },
     stdio: ['ignore', 'pipe', 'inherit']
   })
   t.teardown(() => demo.kill('SIGKILL'))
@@ -118,7 +119,7 @@ t.test('a second demo on the same data is one clear line, and the first does not
   const first = await startDemo(t, env)
   const second = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: root,
-    env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'silent', ...env },
+    env: { ...SHELL, PORT: '0', LOG_LEVEL: 'silent', ...env },
     stdio: ['ignore', 'ignore', 'pipe']
   })
   t.teardown(() => second.kill('SIGKILL'))
@@ -200,7 +201,7 @@ t.test('a bad environment is one clear line', async (t) => {
   ]) {
     const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
       cwd: root,
-      env: { PATH: process.env['PATH'], DATA_DIR: t.testdirName, ...env },
+      env: { ...SHELL, DATA_DIR: t.testdirName, ...env },
       stdio: ['ignore', 'ignore', 'pipe']
     })
     let said = ''

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { spawnDemo, type DemoProcess } from '../helpers/demo-process.ts'
+import { SHELL, spawnDemo, type DemoProcess } from '../helpers/demo-process.ts'
 
 const example = fileURLToPath(new URL('../../examples/socket.ts', import.meta.url))
 
@@ -14,7 +14,7 @@ t.setTimeout(120_000)
 /** Runs the example against an address, with this in its environment. */
 function runExampleAt(origin: string, env: Record<string, string> = {}) {
   const args = ['--conditions=@svc/source', example, origin]
-  const options = { timeout: 40_000, env: { PATH: process.env['PATH'], ...env } }
+  const options = { timeout: 40_000, env: { ...SHELL, ...env } }
   return promisify(execFile)(process.execPath, args, options)
 }
 

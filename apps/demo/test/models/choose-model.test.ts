@@ -11,6 +11,10 @@ const OPENAI = { OPENAI_API_KEY: KEY }
 const ANTHROPIC = { ANTHROPIC_API_KEY: KEY }
 const GOOGLE = { GOOGLE_GENERATIVE_AI_API_KEY: KEY }
 const LOCAL = { OPENAI_BASE_URL: 'http://localhost:11434/v1' }
+
+// Programs are started, on a machine that may be busy.
+t.setTimeout(120_000)
+
 const choose = (variables: NodeJS.ProcessEnv) => chooseModel(readEnv(variables))
 
 t.test('the environment chooses provider and model', async (t) => {

@@ -17,6 +17,8 @@ import { understandAnswers } from '../helpers/understand-answers.ts'
 const LONG = 'how do i resume a stream'
 const SHORT = 'what is fifty plus two'
 const ANSWERS = CALLS.flat().map(([, answer]) => answer)
+/** How many calls: each is a browser and a recognizer that work in real time. `CALLS=4` asks all that `real-speech.test.ts` asks. */
+const COUNT = Number(process.env['CALLS'] ?? 1)
 
 t.setTimeout(200_000)
 
@@ -59,10 +61,10 @@ async function hold(page: PhonePage, questions: readonly string[]): Promise<Show
   return page.read()
 }
 
-t.test('calls from the page', { skip: skip || noChromium, jobs: CALLS.length + 1 }, async (t) => {
+t.test('calls from the page', { skip: skip || noChromium, jobs: 2 }, async (t) => {
   const origin = await startDemo(t)
-  const calls = CALLS.map((turns, index) =>
-    t.test(`6 of 24 questions are understood, and what is played is too: ${index + 1}`, async (t) => {
+  const calls = CALLS.slice(0, COUNT).map((turns, index) =>
+    t.test(`six questions are understood, and what is played is too: ${index + 1}`, async (t) => {
       const page = await openPage(t, origin)
       const said = turns.map(([question]) => question)
       const expected = turns.map(([, answer]) => answer)

@@ -94,8 +94,9 @@ async function serve(t: Test, { answers, isAnswered }: Provider) {
 
 /** Runs the program, and returns what it printed and the signal that ended it. */
 async function execute(...args: string[]): Promise<{ output: string; signal: NodeJS.Signals | null }> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, ['--conditions=@svc/source', PROGRAM, ...args], {
-    env: { PATH: process.env['PATH'] },
+    env: { PATH, NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'inherit']
   })
   const [output, [, signal]] = await Promise.all([text(child.stdout), once(child, 'exit')])

@@ -19,11 +19,12 @@ const session: SessionKey = { registry: 'global', owner: 'ada', kind: 'agent', n
 const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
 
 function start(args: string[], env: Record<string, string> = {}) {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   return spawn(
     process.execPath,
     ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning', PROGRAM, ...args],
     {
-      env: { PATH: process.env['PATH'], ...env },
+      env: { PATH, NODE_COMPILE_CACHE, ...env },
       stdio: ['ignore', 'pipe', 'pipe']
     }
   )

@@ -1,0 +1,125 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { planProcesses } from '../tools/tests/plan-processes.ts'
+import { runProcess } from '../tools/tests/run-process.ts'
+import { TestLog } from '../tools/tests/test-log.ts'
+
+const PASSING = "import t from 'tap'\nt.test('passes', async (t) => t.equal(1, 1))\n"
+
+/** Runs files in one process; returns what is printed, without times and folders. */
+async function run(t: Test, sources: Record<string, string>, limit = 60_000) {
+  const folder = t.testdir(sources)
+  const printed: string[] = []
+  const log = new TestLog((line) =>
+    printed.push(line.replaceAll(`${folder}/`, '').replace(/ \(\d+ ms\)$/, ''))
+  )
+  await runProcess({ files: Object.keys(sources).map((name) => join(folder, name)), limit }, log)
+  return { isGreen: log.end(), printed }
+}
+
+t.test('files share a process, and each has a root test of its own', async (t) => {
+  const own = `import t from 'tap'
+t.beforeEach((t) => (t.context.count = (t.context.count ?? 0) + 1))
+t.teardown(() => (globalThis.ended = true))
+t.test('is prepared once', async (t) => t.equal(t.context.count, 1))
+t.test('is not ended yet', async (t) => t.equal(globalThis.ended, undefined))
+`
+  const next = "import t from 'tap'\nt.equal(globalThis.ended, true, 'the file before is over')\n"
+  const { isGreen, printed } = await run(t, { 'a.test.ts': own, 'b.test.ts': next, 'c.test.ts': PASSING })
+  t.ok(isGreen)
+  t.strictSame(printed, [
+    'ok     a.test.ts  2 passed, 0 failed',
+    'ok     b.test.ts  1 passed, 0 failed',
+    'ok     c.test.ts  1 passed, 0 failed',
+    '4 passed, 0 failed'
+  ])
+})
+
+t.test('a failure, with what the file printed, does not stop the next file', async (t) => {
+  const failing = `import t from 'tap'
+console.log('ok, I say')
+console.error('and err')
+t.test('fails', async (t) => t.equal(1, 2))
+`
+  const { isGreen, printed } = await run(t, { 'a.test.ts': failing, 'b.test.ts': PASSING })
+  t.notOk(isGreen)
+  t.equal(printed[0], 'not ok a.test.ts > fails > should be equal')
+  t.ok(printed.includes('    | ok, I say'))
+  t.ok(printed.includes('    | and err'))
+  t.strictSame(printed.slice(-3), [
+    'FAILED a.test.ts  0 passed, 1 failed',
+    'ok     b.test.ts  1 passed, 0 failed',
+    '1 passed, 1 failed'
+  ])
+})
+
+t.test('a file that cannot be loaded fails', async (t) => {
+  const { printed } = await run(t, { 'a.test.ts': "import './none.ts'\n", 'b.test.ts': PASSING })
+  t.match(printed[0], /Cannot find module/)
+  t.equal(printed.at(-1), '1 passed, 1 failed')
+})
+
+t.test('files that a crash leaves without a result fail', async (t) => {
+  const crash = "import t from 'tap'\nt.pass()\nprocess.kill(process.pid, 'SIGKILL')\n"
+  const { printed } = await run(t, { 'a.test.ts': PASSING, 'b.test.ts': crash, 'c.test.ts': PASSING })
+  t.strictSame(printed, [
+    'ok     a.test.ts  1 passed, 0 failed',
+    'not ok b.test.ts',
+    '    reason: no result: exit SIGKILL',
+    'not ok c.test.ts',
+    '    reason: no result: exit SIGKILL',
+    '1 passed, 2 failed'
+  ])
+})
+
+t.test('a file that blocks its process is killed', async (t) => {
+  const blocking =
+    "import t from 'tap'\nt.pass()\nfor (const begin = Date.now(); Date.now() < begin + 60_000; );\n"
+  const { printed } = await run(t, { 'a.test.ts': blocking }, 5_000)
+  t.strictSame(printed, [
+    'not ok a.test.ts',
+    '    reason: no result: killed after 5000 ms',
+    '0 passed, 1 failed'
+  ])
+})
+
+t.test('a wrong exit code is a failure even if every test passed', async (t) => {
+  const { printed } = await run(t, {
+    'a.test.ts': `${PASSING}process.on('exit', () => (process.exitCode = 3))\n`
+  })
+  t.strictSame(printed, [
+    'ok     a.test.ts  1 passed, 0 failed',
+    'not ok a.test.ts',
+    '    reason: exit 3 though every test passed',
+    '1 passed, 1 failed'
+  ])
+})
+
+t.test('long files run first and alone, as do those that change their process', async (t) => {
+  const file = (path: string, source = '') => ({ path, source })
+  const small = Array.from({ length: 40 }, (_, index) => file(`packages/a/test/${index + 10}.test.ts`))
+  const processes = planProcesses(
+    [
+      ...small,
+      file('packages/b/test/long.test.ts', 't.setTimeout(120_000)\n'),
+      file('packages/b/test/longer.test.ts', 't.setTimeout(4 * DEADLINE)\n'),
+      file('packages/b/test/short.test.ts', 't.setTimeout(60_000)\n'),
+      file('packages/b/test/timers.test.ts', "mock.timers.enable({ apis: ['Date'] })\n"),
+      file('test/x.test.ts')
+    ],
+    2
+  )
+  const names = processes.map(({ files }) =>
+    files.map((path) => path.replace(/^.*\//, '').replace('.test.ts', ''))
+  )
+  t.strictSame(names.slice(0, 3), [['longer'], ['long'], ['timers']])
+  t.strictSame(
+    names.slice(3).flat(),
+    [...small.keys()].map((index) => String(index + 10)).concat('short', 'x')
+  )
+  for (const { files } of processes)
+    t.equal(new Set(files.map((path) => path.replace(/test\/[^/]*$/, ''))).size, 1, 'of one workspace')
+  t.ok(names[3]!.length > 1)
+  t.ok(names[3]!.length > names.at(-2)!.length, 'the last processes have fewer files')
+  t.equal(processes[1]!.limit, 180_000)
+})
