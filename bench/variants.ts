@@ -89,7 +89,7 @@ export const VARIANTS: readonly Variant[] = [
   { ...sse, check: isThread, name: 'ag-ui', request: thread, baseline: 'stream-session', target: 1.3 },
   { ...sse, check: isResponse, name: 'responses', request: response, baseline: 'stream', target: 1.3 },
   { ...sse, check: isCompletion, name: 'completions', request: completion, baseline: 'stream', target: 1.3 },
-  { ...sse, check: isToolResult, name: 'mcp', request: call, baseline: 'stream' },
+  { ...sse, check: isToolResult, name: 'mcp', request: call, baseline: 'stream', target: 1.3 },
   { ...events, name: 'bare-a2a-sse', request: { ...sendStream, path: '/a2a/stream' } },
   { ...events, name: 'a2a-stream', request: sendStream, target: 1.8 },
   { ...paced, name: 'bare-sse-paced', request: { path: '/stream', body } },

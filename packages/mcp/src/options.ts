@@ -63,7 +63,7 @@ export interface McpOptions extends PolicyOptions {
   bodyLimit?: number
   /** Levels of objects and lists in a body; default 64. */
   jsonDepth?: number
-  /** Milliseconds between comments on a silent stream; default 15,000. */
+  /** Milliseconds of silence after which the reply to a call becomes a stream, and between comments that keep it alive; default 15,000. */
   heartbeat?: number
 }
 

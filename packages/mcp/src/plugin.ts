@@ -5,11 +5,11 @@ import fp from 'fastify-plugin'
 import { MCP_ERR_REGISTERED_TWICE } from './errors.ts'
 import { answerPreflights, guardOrigins } from './http/guard-origins.ts'
 import { mcpRoutes } from './http/mcp-routes.ts'
-import { idOf } from './http/message-schemas.ts'
 import { describeResource } from './http/protected-resource.ts'
 import { REQUEST_ERRORS } from './http/request-errors.ts'
+import { idOf } from './protocol/message.ts'
 import { resolveOptions, type McpOptions } from './options.ts'
-import { rpcCodeOf } from './server/to-protocol-error.ts'
+import { rpcCodeOf } from './server/to-rpc-error.ts'
 import { createSurface } from './surface.ts'
 
 const PATH = '/mcp'
@@ -46,6 +46,7 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
       identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
       mcpRoutes(guarded, surface, PATH)
     })
+    surface.subscriptions.endWith(scope, surface.exposed)
     surface.replies.endWith(scope)
   }, settings.registerOptions)
 }

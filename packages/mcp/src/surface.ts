@@ -17,6 +17,8 @@ import {
   MCP_ERR_UNKNOWN_RUNNABLE
 } from './errors.ts'
 import type { McpSettings } from './options.ts'
+import { identityOf } from './server/describe-server.ts'
+import { Subscriptions } from './subscriptions/subscriptions.ts'
 
 /** Shared by all requests. */
 export interface Surface extends AdmittingSurface {
@@ -24,6 +26,9 @@ export interface Surface extends AdmittingSurface {
   readonly exposed: Exposed
   readonly policy: Policy
   readonly replies: OpenReplies
+  readonly subscriptions: Subscriptions
+  /** What the server is called in its results. */
+  readonly identity: object
   readonly settings: McpSettings
 }
 
@@ -61,6 +66,8 @@ export function createSurface(
   return {
     ...{ runs, exposed, policy, settings },
     replies: new OpenReplies(),
+    subscriptions: new Subscriptions(),
+    identity: identityOf(settings),
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
     errors: ADMISSION_ERRORS,
     clientInstructions: false,

@@ -1,16 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { jsonReply } from '@svc/registry/wire-kit'
+import { IdSchema } from '../protocol/message.ts'
 
 const object = (description: string) => Type.Optional(Type.Object({}, { description }))
-const IdSchema = Type.Optional(
-  Type.Union([Type.String(), Type.Number()], { description: 'Of a request or its response' })
-)
 
-/** A message of JSON-RPC 2.0. What it says is validated by the schemas of its revision, which the official SDK has. */
+/** A message of JSON-RPC 2.0. What it says is validated by the method, and by the revision. */
 const MessageSchema = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
-    id: IdSchema,
+    id: Type.Optional(IdSchema),
     method: Type.Optional(
       Type.String({ description: 'Of a request or notification, such as `tools/call` or `server/discover`' })
     ),
@@ -28,7 +26,7 @@ const BodySchema = Type.Union([MessageSchema, Type.Array(MessageSchema, { minIte
 const ErrorSchema = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
-    id: Type.Union([Type.String(), Type.Number(), Type.Null()]),
+    id: Type.Union([IdSchema, Type.Null()]),
     error: Type.Object({
       code: Type.Integer(),
       message: Type.String(),
@@ -60,10 +58,4 @@ export const MESSAGE_ROUTE = {
     '4xx': jsonReply('Refused', ErrorSchema),
     '5xx': jsonReply('Failed', ErrorSchema)
   }
-}
-
-/** The id of a message, for its error; null if it has none. */
-export function idOf(body: unknown): string | number | null {
-  const { id } = (body ?? {}) as { id?: unknown }
-  return typeof id === 'string' || typeof id === 'number' ? id : null
 }

@@ -22,7 +22,12 @@ export async function answerElicitations(
     const { kind, schema } = found.input
     const answer = toAnswer({ kind, schema }, result)
     if (answer !== undefined) given.push({ inputId, answer })
-    else if (kind === 'auth') opened.push(inputId)
+    else if (kind === 'auth' && isConsent(result)) opened.push(inputId)
   }
   return given.length === 0 ? opened : [...opened, ...(await answerInputs(surface, principal, given))]
+}
+
+// Consent to open the page, where the answer is given.
+function isConsent(result: unknown): boolean {
+  return (result as { action?: unknown } | null)?.action === 'accept'
 }

@@ -1,6 +1,6 @@
-import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server'
 import type { Principal, Runnable } from '@svc/registry'
 import { MCP_ERR_UNKNOWN_PROMPT } from '../errors.ts'
+import type { Prompt, PromptMessages } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'
 import { toToolName } from '../tools/tool-name.ts'
 
@@ -24,7 +24,7 @@ export async function getPrompt(
   principal: Principal,
   name: string,
   { message }: Readonly<Record<string, string>> = {}
-): Promise<GetPromptResult> {
+): Promise<PromptMessages> {
   const found = (await findPrompts(surface, principal)).find(({ prompt }) => prompt.name === name)
   if (found === undefined) throw new MCP_ERR_UNKNOWN_PROMPT(name)
   const { prompt, tool, skill } = found

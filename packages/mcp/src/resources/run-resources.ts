@@ -1,7 +1,8 @@
-import { ResourceNotFoundError, type ReadResourceResult, type Resource } from '@modelcontextprotocol/server'
 import { codeOf, requireRun } from '@svc/registry/kit'
 import { readPresent } from '@svc/registry/wire-kit'
 import type { Principal, RunSummary } from '@svc/registry'
+import type { Resource, ResourceContents } from '../protocol/results.ts'
+import { resourceNotFound } from '../protocol/rpc-error.ts'
 import type { Surface } from '../surface.ts'
 import { readFile } from '../tools/tool-result.ts'
 import { readRunUri, runUri } from './run-uri.ts'
@@ -44,25 +45,25 @@ export async function listResources(
   }
 }
 
-/** Reads the log of a run, or a file of it. @throws ResourceNotFoundError, also for runs of others */
+/** Reads the log of a run, or a file of it. @throws RpcError, also for runs of others */
 export async function readResource(
   surface: Surface,
   principal: Principal,
   uri: string
-): Promise<ReadResourceResult> {
+): Promise<ResourceContents> {
   const named = readRunUri(uri)
-  if (named === undefined) throw new ResourceNotFoundError(uri)
+  if (named === undefined) throw resourceNotFound(uri)
   const { runId, fileId } = named
   try {
     await requireRun(surface, runId, principal)
   } catch (err) {
-    throw codeOf(err) === 'RUN_ERR_NOT_FOUND' ? new ResourceNotFoundError(uri) : err
+    throw codeOf(err) === 'RUN_ERR_NOT_FOUND' ? resourceNotFound(uri) : err
   }
   if (fileId === undefined)
     return { contents: [{ uri, mimeType: JSON_LINES, text: await readLog(surface, runId) }] }
   const found = await surface.runs.stores.files?.get(runId, fileId)
   const bytes = found && (await readFile(surface, runId, fileId))
-  if (found === undefined || bytes === undefined) throw new ResourceNotFoundError(uri)
+  if (found === undefined || bytes === undefined) throw resourceNotFound(uri)
   return { contents: [{ uri, mimeType: found.file.mimeType, blob: bytes.toString('base64') }] }
 }
 

@@ -1,47 +1,47 @@
-import { fromJsonSchema, type Server, type ServerContext } from '@modelcontextprotocol/server'
 import type { RunSummary } from '@svc/registry'
 import { codeOf, requireAllowed, requireRun } from '@svc/registry/kit'
 import { answerElicitations } from '../inputs/answer-elicitations.ts'
-import type { Caller } from '../server/caller.ts'
-import { capabilitiesOf, requireTasks, toElicits } from '../server/caller.ts'
-import { toProtocolError } from '../server/to-protocol-error.ts'
+import { type Call, requireTasks } from '../server/call.ts'
 import type { Surface } from '../surface.ts'
-import { toDetailedTask } from './task.ts'
+import { toDetailedTask, type DetailedTask } from './task.ts'
 
 interface TaskParams {
+  /** That of the run. */
   readonly taskId: string
 }
 
-const taskId = { type: 'string' } as const
-const TaskParamsSchema = fromJsonSchema<TaskParams>({
-  type: 'object',
-  properties: { taskId },
-  required: ['taskId']
-})
+/** `tasks/get`. @throws RpcError, RUN_ERR_NOT_FOUND */
+export async function getTask(surface: Surface, call: Call, params: TaskParams): Promise<DetailedTask> {
+  const run = await requireTask(surface, call, params)
+  return toDetailedTask(surface, run, call.client.elicits.url)
+}
 
-/** Adds the methods of the extension for tasks: a task is a run, its id that of the run. */
-export function addTaskMethods(server: Server, surface: Surface, { principal, log }: Caller): void {
-  const add = (method: string, work: (run: RunSummary, ctx: ServerContext) => Promise<object>) =>
-    server.setRequestHandler(method, { params: TaskParamsSchema }, async ({ taskId: runId }, ctx) => {
-      requireTasks(capabilitiesOf(ctx))
-      try {
-        return { ...(await work(await requireRun(surface, runId, principal), ctx)) }
-      } catch (err) {
-        throw toProtocolError(err, log)
-      }
-    })
+/** `tasks/update`: answers what the run waits for. @throws RpcError, RUN_ERR_NOT_FOUND, RUN_ERR_BAD_INPUT */
+export async function updateTask(
+  surface: Surface,
+  call: Call,
+  { inputResponses = {}, ...params }: TaskParams & { readonly inputResponses?: Record<string, unknown> }
+): Promise<object> {
+  const { runId } = await requireTask(surface, call, params)
+  await answerElicitations(surface, call.principal, runId, inputResponses)
+  return {}
+}
 
-  add('tasks/get', (run, ctx) => toDetailedTask(surface, run, toElicits(capabilitiesOf(ctx).elicitation).url))
-  add('tasks/update', async ({ runId }, { mcpReq }) => {
-    // The official server takes them out of the parameters.
-    await answerElicitations(surface, principal, runId, mcpReq.inputResponses ?? {})
-    return {}
+/** `tasks/cancel`, which a run that has ended passes over. @throws RpcError, RUN_ERR_NOT_FOUND, MCP_ERR_FORBIDDEN */
+export async function cancelTask(surface: Surface, call: Call, params: TaskParams): Promise<object> {
+  const { runId, kind, name } = await requireTask(surface, call, params)
+  await requireAllowed(surface, call.principal, 'run', { kind, name })
+  await surface.runs.cancel(runId).catch((err: unknown) => {
+    if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
   })
-  add('tasks/cancel', async ({ runId, kind, name }) => {
-    await requireAllowed(surface, principal, 'run', { kind, name })
-    await surface.runs.cancel(runId).catch((err: unknown) => {
-      if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
-    })
-    return {}
-  })
+  return {}
+}
+
+async function requireTask(
+  surface: Surface,
+  { principal, client }: Call,
+  { taskId }: TaskParams
+): Promise<RunSummary> {
+  requireTasks(client)
+  return requireRun(surface, taskId, principal)
 }

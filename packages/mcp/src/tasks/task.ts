@@ -1,7 +1,7 @@
-import type { CallToolResult } from '@modelcontextprotocol/server'
 import { RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/registry'
 import { readPresent } from '@svc/registry/wire-kit'
 import { toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
+import type { ToolResult } from '../protocol/results.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { RunView } from '../tools/run-view.ts'
 import { toToolResult } from '../tools/tool-result.ts'
@@ -25,8 +25,8 @@ export interface TaskResult extends Task {
 /** A task with what its status brings. */
 export interface DetailedTask extends Task {
   readonly inputRequests?: InputRequests
-  /** What the call would have answered; the official server adds its type to results of requests alone. */
-  readonly result?: CallToolResult & { readonly resultType: 'complete' }
+  /** What the call would have answered. */
+  readonly result?: ToolResult & { readonly resultType: 'complete' }
 }
 
 /** The result of a call that continues as a task. @throws RUN_ERR_NOT_FOUND */

@@ -1,14 +1,17 @@
-import { inputRequired, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server'
-import type { Run, Runnable } from '@svc/registry'
+import { Type, type Static } from '@sinclair/typebox'
+import type { Part, Run, Runnable } from '@svc/registry'
 import { codeOf, requireAllowed, requireRun, toStartOptions } from '@svc/registry/kit'
-import { isTellable } from '../server/to-protocol-error.ts'
 import { MCP_ERR_BAD_STATE, MCP_ERR_UNKNOWN_TOOL } from '../errors.ts'
 import { answerElicitations } from '../inputs/answer-elicitations.ts'
-import { toInputRequests } from '../inputs/elicitation.ts'
-import { requestInputs } from '../inputs/request-inputs.ts'
+import { toInputRequests, type Elicitation, type InputRequests } from '../inputs/elicitation.ts'
+import { toElicitRequest } from '../inputs/request-inputs.ts'
+import { IdSchema, type RequestId } from '../protocol/message.ts'
+import type { ToolResult } from '../protocol/results.ts'
+import { missingCapability } from '../protocol/rpc-error.ts'
 import { runUri } from '../resources/run-uri.ts'
-import { clientOf } from '../server/caller.ts'
-import type { Caller } from '../server/caller.ts'
+import type { Call, Client } from '../server/call.ts'
+import type { Exchange } from '../server/exchange.ts'
+import { isTellable } from '../server/to-rpc-error.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
 import { isObjectSchema, toRunInput } from './tool-input.ts'
@@ -18,12 +21,21 @@ import { RunView } from './run-view.ts'
 import { findRunnable } from './tool-name.ts'
 import { toErrorResult, toToolResult } from './tool-result.ts'
 
-type InputRequired = Required<Parameters<typeof inputRequired>[0]>
-
 /** The parameters of `tools/call`. */
-export interface ToolCall {
-  readonly name: string
-  readonly arguments?: Readonly<Record<string, unknown>> | undefined
+export const ToolCallSchema = Type.Object({
+  name: Type.String(),
+  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  requestState: Type.Optional(Type.String()),
+  inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  _meta: Type.Optional(Type.Object({ progressToken: Type.Optional(IdSchema) }))
+})
+type ToolCall = Static<typeof ToolCallSchema>
+
+/** The result of a call that continues with the answers of the user, since 2026-07-28. */
+interface InputRequired {
+  readonly resultType: 'input_required'
+  readonly inputRequests: InputRequests
+  readonly requestState: string
 }
 
 /** The run of a call: one that the call has started, or an earlier one that it continues. */
@@ -37,40 +49,39 @@ interface CalledRun {
 /**
  * Runs the runnable of a tool and resolves with its answer; with a request for inputs, where it waits for them; or, for clients that know
  * tasks, with a task that continues. Errors of the run are results, so that the model of the client can read them.
- * @throws MCP_ERR_UNKNOWN_TOOL, MCP_ERR_BAD_STATE, MCP_ERR_FORBIDDEN, MCP_ERR_MISSING_SCOPE, RUN_ERR_STORE
+ * @throws RpcError, MCP_ERR_UNKNOWN_TOOL, MCP_ERR_BAD_STATE, MCP_ERR_FORBIDDEN, MCP_ERR_MISSING_SCOPE, RUN_ERR_STORE
  */
 export async function callTool(
   surface: Surface,
-  caller: Caller,
-  call: ToolCall,
-  ctx: ServerContext
-): Promise<CallToolResult | TaskResult | ReturnType<typeof inputRequired>> {
-  const runnable = findRunnable(surface.exposed, call.name)
-  if (runnable === undefined) throw new MCP_ERR_UNKNOWN_TOOL(call.name)
-  const state = ctx.mcpReq.requestState()
+  call: Call,
+  params: ToolCall
+): Promise<ToolResult | TaskResult | InputRequired> {
+  const runnable = findRunnable(surface.exposed, params.name)
+  if (runnable === undefined) throw new MCP_ERR_UNKNOWN_TOOL(params.name)
+  const { kind, name } = runnable
+  await requireAllowed(surface, call.principal, 'run', { kind, name })
+  const { requestState } = params
   let run: CalledRun
   try {
     run =
-      typeof state === 'string'
-        ? await resumeCall(surface, caller, runnable, state, ctx.mcpReq.inputResponses)
-        : await startCall(surface, caller, runnable, call)
+      requestState === undefined
+        ? await startCall(surface, call, runnable, params)
+        : await resumeCall(surface, call, runnable, requestState, params)
   } catch (err) {
     if (!isTellable(err) || !codeOf(err)?.startsWith('RUN_ERR_')) throw err
     return toErrorResult({ code: codeOf(err)!, message: (err as Error).message })
   }
-  return followCall(surface, caller, runnable, run, ctx)
+  return followCall(surface, call, runnable, run, params)
 }
 
 async function startCall(
   surface: Surface,
-  { principal, headers, log }: Caller,
+  { principal, headers, log }: Call,
   runnable: Runnable,
-  call: ToolCall
+  params: ToolCall
 ): Promise<CalledRun> {
-  const { kind, name } = runnable
-  await requireAllowed(surface, principal, 'run', { kind, name })
   const { onDisconnect } = surface.settings
-  const body = toRunInput(runnable, call.arguments)
+  const body = toRunInput(runnable, params.arguments)
   const options = toStartOptions(surface, runnable, {
     ...{ body, principal, onDisconnect, headers, log }
   })
@@ -80,78 +91,85 @@ async function startCall(
 
 async function resumeCall(
   surface: Surface,
-  { principal }: Caller,
+  { principal }: Call,
   { kind, name }: Runnable,
   state: string,
-  results: Readonly<Record<string, unknown>> = {}
+  { inputResponses = {} }: ToolCall
 ): Promise<CalledRun> {
   const runId = readState(state)
   const run = await requireRun(surface, runId, principal).catch((err: unknown) => {
     throw codeOf(err) === 'RUN_ERR_NOT_FOUND' ? new MCP_ERR_BAD_STATE() : err
   })
   if (run.kind !== kind || run.name !== name) throw new MCP_ERR_BAD_STATE()
-  const answered = await answerElicitations(surface, principal, runId, results)
+  const answered = await answerElicitations(surface, principal, runId, inputResponses)
   return { runId, answered }
 }
 
 async function followCall(
   surface: Surface,
-  caller: Caller,
+  { isModern, client, exchange }: Call,
   runnable: Runnable,
   { runId, started, answered }: CalledRun,
-  ctx: ServerContext
-) {
+  { _meta: meta }: ToolCall
+): Promise<ToolResult | TaskResult | InputRequired> {
   const { taskAfter, onDisconnect } = surface.settings
-  const { signal } = ctx.mcpReq
-  const client = clientOf(caller, ctx)
   const view = new RunView(credentialsPageOf(surface, runId, client.elicits.url))
   const requested = new Set<string>()
+  let hasLeft = false
   await followRun(surface.runs, runId, view, {
-    signal,
     timeout: client.knowsTasks ? taskAfter : undefined,
-    ...progressTo(ctx),
+    ...progressTo(exchange, meta?.progressToken),
+    onLeave: (leave) =>
+      exchange.stay(surface.replies, () => {
+        hasLeft = true
+        leave()
+      }),
     onWaiting() {
       const forms = Object.entries(view.elicitations).filter(([inputId]) => !answered.includes(inputId))
       if (forms.length === 0) return client.knowsTasks && answered.length === 0
-      if (caller.isModern) return true
+      if (isModern) return true
       const askable = forms.filter(([, { mode }]) => client.elicits[mode])
       for (const [inputId, form] of askable)
         if (!requested.has(inputId)) {
           requested.add(inputId)
-          requestInputs(ctx, inputId, form, client)
+          exchange.send(toElicitRequest(inputId, form))
         }
       return askable.length === 0
     }
   })
   if (view.ended) {
-    const isStructured = caller.isModern || isObjectSchema(runnable.describe().output)
+    const isStructured = isModern || isObjectSchema(runnable.describe().output)
     return toToolResult(surface, runId, view, isStructured)
   }
-  if (signal.aborted) {
+  if (hasLeft) {
     if (onDisconnect === 'cancel' && started !== undefined && !started.replayed && !started.joined)
       await started.cancel()
     return toErrorResult({ code: 'RUN_ERR_SUSPENDED', message: 'The client has left' }, { runId })
   }
   if (client.knowsTasks) return toTask(surface, runId)
-  const waits = view.isWaiting ? view.elicitations : {}
-  const isAsking = Object.keys(waits).length > 0
-  // Refuses clients that fill in no forms, as the revision has it.
-  if (isAsking && caller.isModern)
-    return inputRequired({
-      inputRequests: toInputRequests(waits) as InputRequired['inputRequests'],
-      requestState: toState(runId, view.seq)
-    })
+  const waits = Object.values(view.isWaiting ? view.elicitations : {})
+  if (waits.length > 0 && isModern) return requireInputs(runId, view, client)
   return toErrorResult(
     {
       code: 'RUN_ERR_SUSPENDED',
-      message: isAsking
-        ? `The run waits for an answer that this client cannot give: ${Object.values(waits)
-            .map(({ message }) => message)
-            .join(' ')}`
-        : 'The service ends; the run continues'
+      message:
+        waits.length > 0
+          ? `The run waits for an answer that this client cannot give: ${waits.map(({ message }) => message).join(' ')}`
+          : 'The service ends; the run continues'
     },
     { runId, uri: runUri(runId) }
   )
+}
+
+// Refuses clients that cannot ask their users so, as the revision has it.
+function requireInputs(runId: string, { elicitations, seq }: RunView, { elicits }: Client): InputRequired {
+  for (const { mode } of Object.values<Elicitation>(elicitations))
+    if (!elicits[mode]) throw missingCapability({ elicitation: { [mode]: {} } })
+  return {
+    resultType: 'input_required',
+    inputRequests: toInputRequests(elicitations),
+    requestState: toState(runId, seq)
+  }
 }
 
 // The state grants nothing, so it need not be secret: the run must be of the caller and of this tool. The number differs in each round.
@@ -166,19 +184,15 @@ function readState(state: string): string {
 }
 
 // Only clients that ask for progress get it.
-function progressTo({ mcpReq }: ServerContext) {
-  const { _meta: meta } = mcpReq
-  const progressToken = meta?.progressToken
+function progressTo(exchange: Exchange, progressToken: RequestId | undefined) {
   if (progressToken === undefined) return {}
   const count = new ProgressCount()
   return {
-    onPart(part: Parameters<ProgressCount['add']>[0]) {
+    onPart(part: Part) {
       const progress = count.add(part)
       if (progress === undefined) return
-      // It fails only if the client has left, which the signal reports.
-      mcpReq
-        .notify({ method: 'notifications/progress', params: { progressToken, ...progress } })
-        .catch(() => {})
+      const params = { progressToken, ...progress }
+      exchange.send({ jsonrpc: '2.0', method: 'notifications/progress', params })
     }
   }
 }

@@ -1,11 +1,11 @@
 import type { Part } from '@svc/registry'
-import { LogReader, type LogHost } from '@svc/registry/kit'
+import { callNextTurn, isPromise, LogReader, type LogHost } from '@svc/registry/kit'
 import type { RunView } from './run-view.ts'
 
 /** How a run is followed. */
 export interface Following {
-  /** Ends the following. */
-  readonly signal: AbortSignal
+  /** Called once with what ends the following. */
+  onLeave(leave: () => void): void
   /** Milliseconds until it ends by itself. */
   readonly timeout?: number | undefined
   onPart?(part: Part): void
@@ -15,26 +15,28 @@ export interface Following {
 
 /**
  * Reads the log of a run from its start into a view, until the run ends, until it waits and that is enough, or until the time or the caller
- * ends it. Costs nothing while the log is silent.
+ * ends it. Costs nothing while the log is silent; what the run logs in one turn of the event loop is read at once.
  */
 export async function followRun(
   host: LogHost,
   runId: string,
   view: RunView,
-  { signal, timeout, onPart, onWaiting }: Following
+  { timeout, onLeave, onPart, onWaiting }: Following
 ): Promise<void> {
   const reader = new LogReader(host, runId, 0, true)
-  let isOver = signal.aborted
+  let isOver = false
   let wake: (() => void) | undefined
   const leave = () => {
     isOver = true
     wake?.()
   }
-  signal.addEventListener('abort', leave, { once: true })
+  onLeave(leave)
   const timer = timeout === undefined ? undefined : setTimeout(leave, timeout)
   try {
+    await new Promise<void>(callNextTurn)
     while (!reader.ended) {
-      const entries = await reader.read()
+      const reading = reader.read()
+      const entries = isPromise(reading) ? await reading : reading
       for (const { part } of entries) {
         view.add(part)
         onPart?.(part)
@@ -42,14 +44,13 @@ export async function followRun(
       if (entries.length > 0 || reader.ended) continue
       if (isOver || (view.isWaiting && onWaiting())) return
       await new Promise<void>((resolve) => {
-        wake = resolve
-        reader.onNews(resolve)
+        wake = () => callNextTurn(resolve)
+        reader.onNews(wake)
         if (isOver) resolve()
       })
     }
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', leave)
     reader.close()
   }
 }

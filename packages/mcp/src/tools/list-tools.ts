@@ -1,5 +1,5 @@
-import type { Tool } from '@modelcontextprotocol/server'
 import type { Principal, Runnable } from '@svc/registry'
+import type { Tool } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'
 import { inputSchemaOf, isObjectSchema } from './tool-input.ts'
 import { toToolName } from './tool-name.ts'

@@ -1,5 +1,5 @@
-import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import type { RunFile, RunResult } from '@svc/registry'
+import type { ContentBlock, ToolResult } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'
 import { fileUri } from '../resources/run-uri.ts'
 import type { RunView } from './run-view.ts'
@@ -10,7 +10,7 @@ export async function toToolResult(
   runId: string,
   view: RunView,
   isStructured: boolean
-): Promise<CallToolResult> {
+): Promise<ToolResult> {
   const { error, result } = view
   const meta = { runId, sessionId: result.sessionId }
   if (error !== undefined) return toErrorResult(error, meta)
@@ -28,7 +28,7 @@ export async function toToolResult(
 export function toErrorResult(
   { code, message }: { code: string; message: string },
   meta: Readonly<Record<string, unknown>> = {}
-): CallToolResult {
+): ToolResult {
   return { isError: true, content: [{ type: 'text', text: message }], _meta: { ...meta, code } }
 }
 

@@ -151,7 +151,7 @@ export { LiveCalls, type AskedCall, type CallSurface } from '../voice/live-calls
 export { VoiceSettingsSchema } from '../voice/voice-settings.ts'
 
 export { dropOldest, setNewest } from '../drop-oldest.ts'
-export { createPause, nextTurn } from '../next-turn.ts'
+export { callNextTurn, createPause, nextTurn } from '../next-turn.ts'
 export { randomId } from '../random-id.ts'
 export { newRunId } from '../run-id.ts'
 export { backoffDelay, MAX_TIMER, millisecondsSchema, unlessAborted, unlessLate, within } from '../timers.ts'

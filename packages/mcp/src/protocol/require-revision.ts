@@ -1,0 +1,63 @@
+import { Type } from '@sinclair/typebox'
+import type { IncomingHttpHeaders } from 'node:http'
+import { checkParams } from './check-params.ts'
+import { IdSchema, type Request } from './message.ts'
+import { requireNameHeader } from './name-header.ts'
+import { isModern, LEGACY_REVISIONS, META_KEYS, MODERN } from './revisions.ts'
+import { headerMismatch, RPC_CODES, RpcError, unsupportedRevision } from './rpc-error.ts'
+
+const object = Type.Object({})
+/** What each request since 2026-07-28 says in its `_meta`. */
+const requireEnvelope = checkParams(
+  Type.Object({
+    [META_KEYS.revision]: Type.String(),
+    [META_KEYS.capabilities]: Type.Object({
+      elicitation: Type.Optional(object),
+      extensions: Type.Optional(Type.Record(Type.String(), object))
+    }),
+    [META_KEYS.client]: Type.Optional(Type.Object({ name: Type.String(), version: Type.String() })),
+    progressToken: Type.Optional(IdSchema)
+  }),
+  'params/_meta',
+  400
+)
+
+/**
+ * True if a request is one of 2026-07-28, false if of an earlier revision. The body decides; the headers, by which proxies route, must
+ * say the same.
+ * @throws RpcError if it is of no known revision, or contradicts itself
+ */
+export function requireRevision({ method, params }: Request, headers: IncomingHttpHeaders): boolean {
+  const header = headerOf(headers, 'mcp-protocol-version')
+  const meta = params?.['_meta'] as Readonly<Record<string, unknown>> | null | undefined
+  const isNamed = typeof meta === 'object' && meta !== null && META_KEYS.revision in meta
+  if (!isNamed && (!isModern(header) || method === 'initialize')) {
+    requireLegacy(method, header, headers)
+    return false
+  }
+  const { [META_KEYS.revision]: revision } = requireEnvelope(meta ?? {})
+  if (header !== revision) throw headerMismatch('MCP-Protocol-Version', revision)
+  if (revision !== MODERN) throw unsupportedRevision(revision)
+  if (headerOf(headers, 'mcp-method') !== method) throw headerMismatch('Mcp-Method', method)
+  requireNameHeader(method, params ?? {}, headerOf(headers, 'mcp-name'))
+  return true
+}
+
+function requireLegacy(method: string, header: string | undefined, { accept = '' }: IncomingHttpHeaders) {
+  if (method === 'initialize') {
+    if (isModern(header)) throw headerMismatch('MCP-Protocol-Version', LEGACY_REVISIONS[0]!)
+  } else if (header !== undefined && !LEGACY_REVISIONS.includes(header))
+    throw new RpcError(RPC_CODES.Refused, `MCP-Protocol-Version: expected ${LEGACY_REVISIONS.join(', ')}`, {
+      status: 400
+    })
+  if (!accept.includes('application/json') || !accept.includes('text/event-stream'))
+    throw new RpcError(RPC_CODES.Refused, 'Accept: expected application/json and text/event-stream', {
+      status: 406
+    })
+}
+
+// Node joins lines of one name; no value is then that of the body.
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value.trim() : undefined
+}
