@@ -51,7 +51,12 @@ async function findAccepted(
   principal: Principal
 ): Promise<RunSummary | undefined> {
   const runs = await runsOfConversation(access, reference, principal, LOOKED_AT)
-  return runs.find((run) => !isTerminalStatus(run.status))
+  for (const { runId, status } of runs) {
+    // What a crash left may still stand in lists as under way.
+    const run = isTerminalStatus(status) ? undefined : await access.runs.find(runId)
+    if (run !== undefined && !isTerminalStatus(run.status)) return run
+  }
+  return undefined
 }
 
 /**

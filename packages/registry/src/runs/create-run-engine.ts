@@ -154,10 +154,12 @@ class Engine implements RunEngine {
   }
 
   async get(runId: string): Promise<StoredRun | undefined> {
+    await this.#recoverFirst(runId)
     return this.stores.runs.get(runId)
   }
 
   async find(runId: string): Promise<RunSummary | undefined> {
+    await this.#recoverFirst(runId)
     const run = await this.stores.runs.find(runId)
     return run && this.#host.positions.addTo(run)
   }
@@ -199,7 +201,8 @@ class Engine implements RunEngine {
     return this.#host.inputs.list(query)
   }
 
-  findInput(inputId: string): ReturnType<RunEngine['findInput']> {
+  async findInput(inputId: string): ReturnType<RunEngine['findInput']> {
+    await this.#recoverFirst(runIdOf(inputId))
     return this.#host.inputs.find(inputId)
   }
 
@@ -269,7 +272,7 @@ class Engine implements RunEngine {
     return joined ? new ReplayedRun(this, earlier, 'joined') : this.#replay(earlier, run.options)
   }
 
-  // A run that recovery has not reached yet must be resumed or ended before anything else happens to it.
+  // A run that recovery has not reached yet must be resumed or ended before anything else happens to it: what is found of it decides that.
   async #recoverFirst(runId: string): Promise<void> {
     const { live, interrupted } = this.#host
     if (this.recovering && !live.has(runId)) await interrupted.recoverOne(runId)

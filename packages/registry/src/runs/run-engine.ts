@@ -64,9 +64,12 @@ export interface RunEngine {
    * RUN_ERR_NO_LEASE, RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
-  /** The stored run; finished runs are included while they are retained. */
+  /**
+   * The stored run; finished runs are included while they are retained. What a crash left is resumed or ended first, so that no dead run
+   * is found as under way. @throws what the store throws
+   */
   get(runId: string): Promise<StoredRun | undefined>
-  /** The stored run without fields that may be large. */
+  /** The same without fields that may be large. */
   find(runId: string): Promise<RunSummary | undefined>
   list(query: RunQuery): Promise<RunPage>
   /** The error of a run that its store's failure has stopped; the run is ended once the store works again. */
@@ -96,7 +99,7 @@ export interface RunEngine {
   ): Promise<boolean>
   /** Lists pending approvals, questions and client tools. */
   listInputs(query: InputQuery): Promise<InputPage>
-  /** An input, answered or not, and its run; the id of an approval is its `approvalId`. */
+  /** An input, answered or not, and its run, as in `get`; the id of an approval is its `approvalId`. */
   findInput(inputId: string): Promise<FoundInput | undefined>
   /**
    * Answers an approval, a question or a client tool; the first answer counts.

@@ -207,28 +207,56 @@ t.test('unloaded runs count towards the owner’s limit, not the service’s', a
   t.equal(engine.active, 1)
 })
 
+/** The same stores, which list what a crash left once they may. */
+function hesitating(stores: Stores) {
+  const { promise: may, resolve: list } = Promise.withResolvers<void>()
+  const listLeft: typeof stores.runs.listLeft = async (query) => (await may, stores.runs.listLeft(query))
+  return { stores: { ...stores, runs: { ...stores.runs, listLeft } }, list }
+}
+
 t.test('runs not yet recovered can be canceled and answered', async (t) => {
-  const { stores, runIds } = await crash(gate, 3)
-  const list = Promise.withResolvers<void>()
-  const runs = {
-    ...stores.runs,
-    async listLeft(query: Parameters<typeof stores.runs.listLeft>[0]) {
-      await list.promise
-      return stores.runs.listLeft(query)
-    }
-  }
-  const engine = buildEngine(t, { stores: { ...stores, runs } })
+  const { stores: left, runIds } = await crash(gate, 3)
+  const { stores, list } = hesitating(left)
+  const engine = buildEngine(t, { stores })
   await engine.resume(gate)
   const recovered = engine.recover()
   t.equal(engine.recovering, true)
   t.match(await engine.cancel(runIds[0]!), { status: 'canceled' })
   await engine.answer(`${runIds[1]}.1`, { approved: true })
   t.match((await endOf(engine, runIds[1]!)).at(-1), { type: 'finish' })
-  list.resolve()
+  list()
   t.equal(await recovered, 0)
   t.equal(engine.recovering, false)
   await resting(engine)
   t.match(await engine.get(runIds[2]!), { status: 'input-required' })
+})
+
+t.test('a run that a crash has ended is found as ended, before recovery has reached it', async (t) => {
+  const left = createInProcessStores()
+  const dead = buildEngine(t, { stores: left })
+  const asking = defineRunnable({
+    kind: 'agent',
+    name: 'asking',
+    run: async (_, context) => JSON.stringify(await context.ask({ message: 'Which?' }))
+  })
+  const runIds: string[] = []
+  for (let count = 0; count < 3; count++) {
+    const run = await dead.start(asking, 'x')
+    run.result().catch(() => {})
+    runIds.push(run.runId)
+    await until(async () => (await dead.find(run.runId))!.status === 'input-required')
+  }
+  const [one, two, three] = runIds as [string, string, string]
+
+  const { stores, list } = hesitating(left)
+  const engine = buildEngine(t, { stores })
+  const recovered = engine.recover()
+  const ended = { status: 'failed', error: { code: 'RUN_ERR_INTERRUPTED' } }
+  t.match(await engine.find(one), ended)
+  t.match(await engine.get(two), ended)
+  t.match(await engine.findInput(`${three}.1`), { run: { status: 'failed' } })
+  list()
+  t.equal(await recovered, 0, 'nothing is left')
 })
 
 t.test('an unloaded run waits for a runnable that was removed', async (t) => {
