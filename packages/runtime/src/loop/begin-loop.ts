@@ -28,7 +28,10 @@ export interface LoopRun {
 }
 
 /** The turn of a run, before it begins; without a store if the caller keeps the conversation. */
-export function createTurn({ sessions }: LoopPlan, { kind, name, context, guard }: LoopRun): Turn {
+export function createTurn(
+  { sessions }: Pick<LoopPlan, 'sessions'>,
+  { kind, name, context, guard }: LoopRun
+): Turn {
   const { registry, sessionOwner: owner, sessionId, stores, messages, idempotencyKey } = context
   const store = messages === undefined ? (sessions ?? stores.sessions) : undefined
   return new Turn(store, { registry, owner, kind, name, sessionId }, idempotencyKey, guard)

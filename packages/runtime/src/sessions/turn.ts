@@ -106,9 +106,16 @@ export class Turn {
     }
     if (message === undefined) return
     this.#prompt.push(toUserMessage(message.shown))
+    const asking = this.ask(message.input)
+    if (isPromise(asking)) await asking
+  }
+
+  /** Adds the user's message to the session alone. */
+  ask(input: MessageInput): Awaitable<void> {
     if (this.#store === undefined) return
-    const stored = toSessionInput(message.input)
-    this.#messages.push(isPromise(stored) ? await stored : stored)
+    const stored = toSessionInput(input)
+    const add = (message: SessionMessage) => void this.#messages.push(message)
+    return isPromise(stored) ? stored.then(add) : add(stored)
   }
 
   /** The turn so far, to be restored by another process. */

@@ -17,6 +17,11 @@ export function contentOf({ text, structured }: Pick<RunResult, 'text' | 'struct
   return structured ?? text
 }
 
+/** An answer as a message, which is a text. */
+export function toMessageText({ text, structured }: Pick<RunResult, 'text' | 'structured'>): string {
+  return text === '' && structured !== null ? JSON.stringify(structured) : text
+}
+
 /** Lists the members for the leader's prompt. */
 export function listMembers(members: readonly Runnable[], names = members.map(({ name }) => name)): string {
   return members

@@ -1,5 +1,5 @@
-import { defineRunnable, type Runnable } from '@svc/registry'
-import { requireName, requireOptions } from '@svc/registry/kit'
+import { defineRunnable, type Runnable, type SessionStore } from '@svc/registry'
+import { MessageInputSchema, requireName, requireOptions } from '@svc/registry/kit'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_TEAM } from '../errors.ts'
 import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'
@@ -12,6 +12,10 @@ export interface TeamPlan {
   readonly mode: TeamMode
   readonly members: readonly Runnable[]
   readonly leader: LoopPlan | undefined
+  /** Where its conversations are, unless in the stores of the run. */
+  readonly sessions: SessionStore | undefined
+  /** True if its session keeps what it is asked: a message. */
+  readonly keepsTurns: boolean
   readonly merge: Merge | undefined
   readonly delegates: boolean
   readonly timeout: Timeouts
@@ -41,10 +45,14 @@ function toPlan(options: TeamOptions): TeamPlan {
     options.provider === undefined || model !== undefined,
     'provider: only a model function gets the key of a provider'
   )
+  const members = toMembers(options.members)
+  const { inputSchema = MessageInputSchema } = members[0]!
   return {
     name: requireName(options.name),
     mode,
-    members: toMembers(options.members),
+    members,
+    sessions: options.sessions,
+    keepsTurns: mode !== 'sequence' || inputSchema === MessageInputSchema,
     leader: model === undefined ? undefined : planLoop({ ...options, model }, {}, badTeam),
     merge,
     delegates: options.delegates ?? true,

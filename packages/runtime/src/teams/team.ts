@@ -6,6 +6,7 @@ import {
   type OutputSchema,
   type StructuredOf
 } from '../runnables/base-runnable.ts'
+import { keepTurn } from './keep-turn.ts'
 import { coordinate } from './modes/coordinate.ts'
 import { toToolNames } from './members.ts'
 import { parallel } from './modes/parallel.ts'
@@ -69,8 +70,9 @@ export class Team<
     return this.#plan.durable
   }
 
+  /** Unless its conversations are in another store, or its input is no message. */
   get takesTurns(): boolean {
-    return true
+    return this.#plan.keepsTurns && this.#plan.sessions === undefined
   }
 
   /** With a leader that answers, who reads the messages that join. */
@@ -120,11 +122,16 @@ async function* runTeam(
   const run = new TeamRun(plan, context)
   try {
     run.guard.check()
-    if (plan.mode === 'coordinate') yield* coordinate(run, plan.leader!, input)
-    else if (plan.mode === 'route') yield* route(run, plan.leader!, input)
-    else if (plan.mode === 'parallel') yield* parallel(run, input)
-    else yield* sequence(run, input)
+    const parts = partsOf(run, input)
+    yield* plan.leader === undefined && plan.keepsTurns ? keepTurn(run, input, parts) : parts
   } finally {
     run.close()
   }
+}
+
+function partsOf(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
+  const { mode, leader } = run.plan
+  if (mode === 'coordinate') return coordinate(run, leader!, input)
+  if (mode === 'route') return route(run, leader!, input)
+  return mode === 'parallel' ? parallel(run, input) : sequence(run, input)
 }

@@ -2,6 +2,7 @@ import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
 import { MessageInputSchema } from '@svc/registry/kit'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { recordedAnswer } from '../../children/child-parts.ts'
+import { toMessageText } from '../members.ts'
 import type { TeamRun } from '../team-run.ts'
 
 /** Each member receives the previous one's answer; the last answer is the team's. A failed member fails the run. */
@@ -19,6 +20,5 @@ export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<Y
 }
 
 function toInput({ inputSchema = MessageInputSchema }: Runnable, { text, structured }: RunResult): RunInput {
-  if (inputSchema !== MessageInputSchema) return structured ?? text
-  return text === '' && structured !== null ? JSON.stringify(structured) : text
+  return inputSchema === MessageInputSchema ? toMessageText({ text, structured }) : (structured ?? text)
 }
