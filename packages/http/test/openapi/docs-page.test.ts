@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
+import { launchChromium, needsChromium } from '@tools/wires/chromium'
 import t from 'tap'
 import { buildApp, echo, type AppRequest } from '../helpers/build-app.ts'
-import { launchChromium, needsChromium } from '../helpers/chromium.ts'
 
 let browser: Browser | undefined
 t.teardown(() => browser?.close())

@@ -25,7 +25,11 @@ export const ApprovalAnswerSchema = Type.Object(
     reason: Type.Optional(Type.String({ maxLength: 4096 })),
     args: Type.Optional(
       Type.Unsafe<Record<string, unknown>>(
-        Type.Object({}, { description: 'The edited arguments, complete; default: unchanged' })
+        // Else clients made from the document could give none.
+        Type.Object(
+          {},
+          { additionalProperties: true, description: 'The edited arguments, complete; default: unchanged' }
+        )
       )
     )
   },
