@@ -17,8 +17,8 @@ const CONVERSATIONS = 18
 /** Conversations at once. */
 const AT_ONCE = 6
 
-// Workflows, teams without a leader and plain runnables keep no turns, so that their sessions cannot be followed.
-const WITH_TURNS = new Set(['solo', 'clerk', 'crew', 'switch', 'choir'])
+// Workflows and plain runnables keep no turns, so that their sessions cannot be followed.
+const WITH_TURNS = new Set(['solo', 'clerk', 'crew', 'switch', 'choir', 'chain', 'relay', 'merged'])
 
 t.setTimeout(300_000)
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Role, TaskState, type Artifact, type Part, type StreamResponse, type Task } from '@a2a-js/sdk'
 import { ClientFactory, type Client } from '@a2a-js/sdk/client'
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
 import a2a from '@svc/a2a'
+import { grpcBinding } from '@svc/a2a/grpc'
 import { approvalLine, questionLine } from './report-of-log.ts'
 import type {
   Act,
@@ -15,16 +17,19 @@ import type {
   WireRun
 } from './wire.ts'
 
-/** A2A 1.0 with the official client, over JSON-RPC and over HTTP+JSON. */
+/** A2A 1.0 with the official client, over each of its bindings. */
 export const a2aWires: WireAdapter = {
   package: '@svc/a2a',
   async register(app, registry) {
-    await app.register(a2a, { basePath: '/a2a', agents: registry.list(), exposeToolResults: true })
+    const grpc = grpcBinding({ port: 0 })
+    await app.register(a2a, { basePath: '/a2a', agents: registry.list(), exposeToolResults: true, grpc })
   },
   connect: (origin) =>
     Promise.all(
-      ['JSONRPC', 'HTTP+JSON'].map(async (binding) => {
-        const options = { ...new ClientFactory().options, preferredTransports: [binding] }
+      ['JSONRPC', 'HTTP+JSON', 'GRPC'].map(async (binding) => {
+        const { options: defaults } = new ClientFactory()
+        const transports = [...defaults.transports, new GrpcTransportFactory()]
+        const options = { ...defaults, transports, preferredTransports: [binding] }
         return new A2aWire(binding, await new ClientFactory(options).createFromUrl(origin))
       })
     )
@@ -40,6 +45,9 @@ const NONE = { tenant: '', metadata: undefined }
 
 class A2aWire implements Wire {
   readonly name: string
+  readonly answersInTurn = true
+  readonly refusal =
+    /^UnsupportedOperationError: Not supported: [Tt]he (approval is already answered|task is)/
   readonly hides = {
     args: 'artifacts have what a tool gave, not what it was given',
     order: 'artifacts come as the calls end',

@@ -26,6 +26,7 @@ const TOOLS = [{ ...pick, parameters }]
 
 class AgUiWire implements Wire {
   readonly name = 'AG-UI'
+  readonly answersByPlan = true
   readonly hides = {
     asked: 'an interrupt is what the run waits for where a stream ends',
     resultTypes: 'results are texts'

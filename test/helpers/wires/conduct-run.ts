@@ -1,7 +1,7 @@
 import type { NumberedPart } from '@svc/registry'
-import { RunActivity } from '@svc/registry/wire-kit'
 import { answerTo, numberOf } from '../../../bench/soak/agents/plan.ts'
 import { Random } from '../../../bench/soak/random.ts'
+import { FollowedLog } from './followed-log.ts'
 import { reportOfLog } from './report-of-log.ts'
 import { isAsking, type Act, type Asked, type Report, type Wire, type WireJob, type WireRun } from './wire.ts'
 
@@ -129,56 +129,6 @@ export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
     return await Promise.race([work(), stuck.promise])
   } finally {
     clearTimeout(timer)
-  }
-}
-
-/** The log of a run as far as it has been read. */
-class FollowedLog {
-  readonly parts: NumberedPart[] = []
-  readonly #activity = new RunActivity()
-  readonly #waits: number[] = []
-  #lastStep = 0
-  #waiting: { seq: number; resolve: (present: number) => void }[] = []
-  #hasEnded = false
-
-  add(part: NumberedPart): void {
-    this.parts.push(part)
-    this.#activity.add(part)
-    if (this.#activity.isWaiting) this.#waits.push(part.seq)
-    if (part.type === 'step.start' && !part.source?.length) this.#lastStep = part.seq
-    this.#wake((seq) => seq < part.seq)
-  }
-
-  end(): void {
-    this.#hasEnded = true
-    this.#wake(() => true)
-  }
-
-  beyond(seq: number): Promise<number> {
-    if (this.#hasEnded || this.#present > seq) return Promise.resolve(this.#present)
-    return new Promise((resolve) => this.#waiting.push({ seq, resolve }))
-  }
-
-  progress(): ReturnType<WireRun['progress']> {
-    return { waits: this.#waits, lastStep: this.#lastStep, isOver: this.#hasEnded }
-  }
-
-  /** Resolves once an input is answered, or the log has ended. */
-  async answered(inputId: string): Promise<void> {
-    const isAnswer = (part: NumberedPart) =>
-      (part.type === 'tool.approval.response' && part.approvalId === inputId) ||
-      (part.type === 'input.response' && part.inputId === inputId)
-    while (!this.#hasEnded && !this.parts.some(isAnswer)) await this.beyond(this.#present)
-  }
-
-  get #present(): number {
-    return this.parts.at(-1)?.seq ?? 0
-  }
-
-  #wake(isPast: (seq: number) => boolean): void {
-    const woken = this.#waiting.filter(({ seq }) => isPast(seq))
-    this.#waiting = this.#waiting.filter(({ seq }) => !isPast(seq))
-    for (const { resolve } of woken) resolve(this.#present)
   }
 }
 

@@ -39,6 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 class ResponsesWire implements Wire {
   readonly name = 'Responses'
+  readonly answersByPlan = true
   readonly hides = {
     editedArgs: 'a call has been sent before its approval changes it',
     resultTypes: 'outputs are texts',

@@ -96,6 +96,12 @@ export interface Wire {
   readonly answersItself?: boolean
   /** False if the conversation of the runs that it starts is kept by its client, so that no session has them. Default true. */
   readonly keepsTurns?: boolean
+  /** True if its clients answer as the plan of the run has it, whatever they are asked to. Default false. */
+  readonly answersByPlan?: boolean
+  /** True if the service takes its answers to a run one after another. Default false. */
+  readonly answersInTurn?: boolean
+  /** The error of an answer that comes after another one; default: it is passed over, and the client reads on. */
+  readonly refusal?: RegExp
   /** Why its clients cannot do this by design; undefined: they can. */
   cannot?(act: Act, job: WireJob, asked?: Asked): string | undefined
   start(job: WireJob, variant: number): Promise<StartedRun>
