@@ -9,7 +9,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   gateway: ['options.ts'],
   http: ['options.ts'],
   mcp: ['options.ts'],
-  openai: ['options.ts'],
+  openai: ['index.ts'],
   realtime: ['options.ts'],
   registry: ['options.ts'],
   runtime: [
@@ -23,15 +23,16 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
     'workflows/workflow-options.ts'
   ],
   store: ['options.ts'],
-  'ui-stream': ['options.ts'],
-  'ag-ui': ['options.ts']
+  'ui-stream': ['index.ts'],
+  'ag-ui': ['index.ts']
 }
 
 async function schemasOf(name: string): Promise<TSchema[]> {
   const urls = MODULES[name]!.map((file) => new URL(`packages/${name}/src/${file}`, ROOT).href)
   const modules = (await Promise.all(urls.map((url) => import(url)))) as Record<string, unknown>[]
+  const ending = MODULES[name]!.includes('index.ts') ? 'OptionsSchema' : 'Schema'
   return modules.flatMap((exported) =>
-    Object.entries(exported).flatMap(([key, value]) => (key.endsWith('Schema') ? [value as TSchema] : []))
+    Object.entries(exported).flatMap(([key, value]) => (key.endsWith(ending) ? [value as TSchema] : []))
   )
 }
 

@@ -9,6 +9,7 @@ import {
   optionsSchema,
   POLICY_OPTIONS,
   requireOptions,
+  splitRegisterOptions,
   type Lookup,
   type Policy
 } from '@svc/registry/kit'
@@ -218,7 +219,10 @@ const DEFAULT_LIMITS: Readonly<Required<A2aLimits>> = Object.freeze({ bodyLimit:
 
 /** Validates the options and fills in the defaults. @throws A2A_ERR_BAD_OPTION */
 export function resolveOptions(given: A2aOptions & RegisterOptions) {
-  const { prefix = '', logLevel, logSerializers, ...options } = given
+  const { options, registerOptions: own } = splitRegisterOptions<A2aOptions>(given)
+  const { prefix = '', ...others } = own
+  // The prefix is part of the path.
+  const registerOptions: RegisterOptions = others
   requireOptions(A2aOptionsSchema, options, A2A_ERR_BAD_OPTION)
   if (options.url !== undefined) requireHttpUrl('url', options.url)
   if (options.signCard !== undefined && options.url === undefined)
@@ -229,10 +233,6 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
     throw new A2A_ERR_BAD_OPTION('preferredBinding: GRPC needs the option grpc')
   requireJson('extensions', options.extensions)
   const { pushNotifications: push = false, basePath = DEFAULTS.basePath, limits } = options
-  const registerOptions: RegisterOptions = {
-    ...(logLevel !== undefined && { logLevel }),
-    ...(logSerializers !== undefined && { logSerializers })
-  }
   return {
     ...DEFAULTS,
     ...givenOf(options),

@@ -1,4 +1,7 @@
+export {
+  WireOptionsSchema as AgUiOptionsSchema,
+  type WireOptions as AgUiOptions
+} from '@svc/registry/wire-kit'
 export { default } from './plugin.ts'
-export { AgUiOptionsSchema, type AgUiOptions } from './options.ts'
 export type { AgUiEvent } from './wire/events.ts'
 export * from './errors.ts'

@@ -1,21 +1,27 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
-import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
-import { describeRoutes, identifyCallers, refuseRequests, requireStrictJson } from '@svc/registry/wire-kit'
+import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
+import {
+  describeRoutes,
+  identifyCallers,
+  refuseRequests,
+  requireStrictJson,
+  resolveWireOptions,
+  type WireOptions
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { threadRoutes } from './threads/thread-routes.ts'
 import {
   AGUI_ERR_BAD_JSON,
+  AGUI_ERR_BAD_OPTION,
   AGUI_ERR_BAD_REQUEST,
   AGUI_ERR_BODY_TOO_LARGE,
   AGUI_ERR_CROSS_ORIGIN,
   AGUI_ERR_INTERNAL,
   AGUI_ERR_INVALID_TOKEN,
   AGUI_ERR_NO_TOKEN,
-  AGUI_ERR_REGISTERED_TWICE,
   AGUI_ERR_UNSUPPORTED_MEDIA_TYPE
 } from './errors.ts'
-import { resolveOptions, type AgUiOptions } from './options.ts'
 import { createSurface } from './surface.ts'
 
 const REQUEST_ERRORS = {
@@ -35,17 +41,14 @@ const REQUEST_ERRORS = {
 }
 
 /** Agents, teams and workflows over AG-UI; adds a run engine to an app that has none. */
-async function agUi(app: FastifyInstance, options: AgUiOptions & RegisterOptions): Promise<void> {
-  const settings = resolveOptions(options)
+async function agUi(app: FastifyInstance, options: WireOptions & RegisterOptions): Promise<void> {
+  const settings = resolveWireOptions(options, AGUI_ERR_BAD_OPTION)
   await ensureEngine(app, '@svc/ag-ui')
   warnOfTimeouts(app)
 
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
-    const prefix = scope.prefix.replace(/\/+$/, '')
-    const place = `prefix "${prefix || '/'}"`
-    requireFreePlace(rootOf(scope), '@svc/ag-ui', place, (taken) => new AGUI_ERR_REGISTERED_TWICE(taken))
-    const surface = createSurface(app, settings, place, prefix)
+    const surface = createSurface(scope, settings)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, ({ message, code, ...about }, request) => ({
       type: 'RUN_ERROR',

@@ -11,6 +11,7 @@ import {
   optionsSchema,
   POLICY_OPTIONS,
   requireOptions,
+  splitRegisterOptions,
   type ExposedOptions,
   type PolicyOptions
 } from '@svc/registry/kit'
@@ -141,7 +142,7 @@ const DEFAULT_LIMITS: Readonly<Required<GatewayLimits>> = Object.freeze({
 
 /** Validates the options and fills in the defaults. @throws GTW_ERR_BAD_OPTION */
 export function resolveOptions(given: GatewayOptions & RegisterOptions) {
-  const { prefix: _prefix, logLevel: _level, logSerializers: _serializers, ...options } = given
+  const { options } = splitRegisterOptions<GatewayOptions>(given)
   requireOptions(GatewayOptionsSchema, options, GTW_ERR_BAD_OPTION)
   const { middleware = [], cors = false } = options
   if (typeof cors === 'object') requireOrigin(cors)

@@ -12,7 +12,8 @@ import {
   OnDisconnectSchema,
   optionsSchema,
   POLICY_OPTIONS,
-  requireOptions
+  requireOptions,
+  splitRegisterOptions
 } from '@svc/registry/kit'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import { JwtOptionsSchema, type JwtOptions } from './auth/jwt-options.ts'
@@ -150,16 +151,10 @@ const DEFAULT_LIMITS: Readonly<Required<HttpLimits>> = Object.freeze({ bodyLimit
 
 /** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
-  const { prefix, logLevel, logSerializers, ...options } = given
+  const { options, registerOptions } = splitRegisterOptions<HttpOptions>(given)
   const { limits, middleware: hooks = [], fileUpload, cors } = options
   requireOptions(HttpOptionsSchema, options, HTTP_ERR_BAD_OPTION)
   if (typeof cors === 'object') requireOrigin(cors)
-  // Fastify's own options, for the scope of the routes.
-  const registerOptions: RegisterOptions = {
-    ...(prefix !== undefined && { prefix }),
-    ...(logLevel !== undefined && { logLevel }),
-    ...(logSerializers !== undefined && { logSerializers })
-  }
   return {
     ...DEFAULTS,
     ...givenOf(options),

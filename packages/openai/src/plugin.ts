@@ -1,5 +1,13 @@
-import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
-import { describeRoutes, identifyCallers, refuseRequests, requireStrictJson } from '@svc/registry/wire-kit'
+import type { OnDisconnect } from '@svc/registry'
+import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
+import {
+  describeRoutes,
+  identifyCallers,
+  refuseRequests,
+  requireStrictJson,
+  resolveWireOptions,
+  type WireOptions
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { completionRoutes } from './chat/completion-routes.ts'
@@ -8,16 +16,15 @@ import { responseRoutes } from './responses/response-routes.ts'
 import { toErrorBody } from './wire/error-body.ts'
 import {
   OPENAI_ERR_BAD_JSON,
+  OPENAI_ERR_BAD_OPTION,
   OPENAI_ERR_BAD_REQUEST,
   OPENAI_ERR_BODY_TOO_LARGE,
   OPENAI_ERR_CROSS_ORIGIN,
   OPENAI_ERR_INTERNAL,
   OPENAI_ERR_INVALID_TOKEN,
   OPENAI_ERR_NO_TOKEN,
-  OPENAI_ERR_REGISTERED_TWICE,
   OPENAI_ERR_UNSUPPORTED_MEDIA_TYPE
 } from './errors.ts'
-import { resolveOptions, type OpenAiOptions } from './options.ts'
 import { createSurface } from './surface.ts'
 
 const REQUEST_ERRORS = {
@@ -36,18 +43,21 @@ const REQUEST_ERRORS = {
   }
 }
 
+/** Options of the plugin. */
+export interface OpenAiOptions extends WireOptions {
+  /** What happens to a run whose client disconnects, unless its request says; default `cancel`, and `continue` for background responses. */
+  onDisconnect?: OnDisconnect
+}
+
 /** Agents, teams and workflows as models of OpenAI's API; adds a run engine to an app that has none. */
 async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOptions): Promise<void> {
-  const settings = resolveOptions(options)
+  const settings = resolveWireOptions(options, OPENAI_ERR_BAD_OPTION, { onDisconnect: 'cancel' })
   await ensureEngine(app, '@svc/openai')
   warnOfTimeouts(app)
 
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
-    const prefix = scope.prefix.replace(/\/+$/, '')
-    const place = `prefix "${prefix || '/'}"`
-    requireFreePlace(rootOf(scope), '@svc/openai', place, (taken) => new OPENAI_ERR_REGISTERED_TWICE(taken))
-    const surface = createSurface(app, settings, place, prefix)
+    const surface = createSurface(scope, settings)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, toErrorBody)
     const openApi = describeRoutes(scope, {

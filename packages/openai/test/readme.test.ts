@@ -1,39 +1,25 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import * as openAi from '@svc/openai'
-import { OpenAiOptionsSchema, type OPENAI_ERR_UNKNOWN_MODEL } from '@svc/openai'
+import { OpenAiOptionsSchema } from '@svc/openai'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
+import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
+import { send } from '@tools/wires/agents'
 import t from 'tap'
 import { z } from 'zod'
-import { send, supportAgent } from './helpers/agents.ts'
+import { supportAgent } from './helpers/agents.ts'
 import { openAiApp } from './helpers/openai-app.ts'
 
-const readme = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8')
+const readme = readReadme(import.meta.dirname)
 const AsyncFunction = (async () => {}).constructor as new (
   ...names: string[]
 ) => (...values: unknown[]) => Promise<void>
 
-/** The names in the first column of the tables under a heading. */
-function firstColumn(heading: string): string[] {
-  const section = readme.slice(readme.indexOf(`## ${heading}\n`)).split('\n## ', 2)[0] ?? ''
-  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
-  return rows
-    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
-    .toSorted()
-}
-
 t.test('the table of errors is the catalogue', async (t) => {
-  const catalogue = Object.entries(openAi).filter(([name]) => name.startsWith('OPENAI_ERR_'))
-  t.strictSame(firstColumn('Errors'), catalogue.map(([code]) => code).toSorted())
-  for (const [code, value] of catalogue) {
-    const Fault = value as typeof OPENAI_ERR_UNKNOWN_MODEL
-    t.match(readme, `| \`${code}\` | ${new Fault('x').statusCode} |`)
-  }
+  checkErrorTable(t, readme, openAi, 'OPENAI_ERR_')
 })
 
 t.test('the table of options is the schema', async (t) => {
-  t.strictSame(firstColumn('Options'), Object.keys(OpenAiOptionsSchema.properties).toSorted())
+  t.strictSame(readme.firstColumn('Options'), optionNames(OpenAiOptionsSchema.properties))
 })
 
 t.test('the code of clients works as it is pasted', async (t) => {
@@ -52,7 +38,7 @@ t.test('the code of clients works as it is pasted', async (t) => {
     { tools: [send] }
   )
   const { baseURL } = await openAiApp(t, { add })
-  const blocks = [...readme.matchAll(/^```js\n([^]*?)^```/gm)].map(([, code = '']) => code)
+  const blocks = [...readme.text.matchAll(/^```js\n([^]*?)^```/gm)].map(([, code = '']) => code)
   const outputs: string[][] = []
   for (const code of blocks) {
     const printed: string[] = []

@@ -8,6 +8,7 @@ import {
   optionsSchema,
   POLICY_OPTIONS,
   requireOptions,
+  splitRegisterOptions,
   type PolicyOptions
 } from '@svc/registry/kit'
 import type { RegisterOptions } from 'fastify'
@@ -81,12 +82,8 @@ const DEFAULT_LIMITS: Readonly<Required<RealtimeLimits>> = Object.freeze({
 
 /** Validates the options and fills in the defaults. @throws RT_ERR_BAD_OPTION */
 export function resolveOptions(given: RealtimeOptions & RegisterOptions) {
-  const { prefix: _prefix, logLevel, logSerializers, ...options } = given
+  const { options, registerOptions } = splitRegisterOptions<RealtimeOptions>(given)
   requireOptions(RealtimeOptionsSchema, options, RT_ERR_BAD_OPTION)
-  const registerOptions: RegisterOptions = {
-    ...(logLevel !== undefined && { logLevel }),
-    ...(logSerializers !== undefined && { logSerializers })
-  }
   return {
     ...DEFAULTS,
     ...givenOf(options),

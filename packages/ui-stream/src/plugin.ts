@@ -1,22 +1,28 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
-import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
-import { describeRoutes, identifyCallers, refuseRequests, requireStrictJson } from '@svc/registry/wire-kit'
+import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
+import {
+  describeRoutes,
+  identifyCallers,
+  refuseRequests,
+  requireStrictJson,
+  resolveWireOptions,
+  type WireOptions
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { titleOf } from './chat/chat-schemas.ts'
 import { chatRoutes } from './chat/chat-routes.ts'
 import {
   UI_ERR_BAD_JSON,
+  UI_ERR_BAD_OPTION,
   UI_ERR_BAD_REQUEST,
   UI_ERR_BODY_TOO_LARGE,
   UI_ERR_CROSS_ORIGIN,
   UI_ERR_INTERNAL,
   UI_ERR_INVALID_TOKEN,
   UI_ERR_NO_TOKEN,
-  UI_ERR_REGISTERED_TWICE,
   UI_ERR_UNSUPPORTED_MEDIA_TYPE
 } from './errors.ts'
-import { resolveOptions, type UiStreamOptions } from './options.ts'
 import { createSurface } from './surface.ts'
 
 const REQUEST_ERRORS = {
@@ -36,17 +42,14 @@ const REQUEST_ERRORS = {
 }
 
 /** Agents, teams and workflows as chats of the AI SDK; adds a run engine to an app that has none. */
-async function uiStream(app: FastifyInstance, options: UiStreamOptions & RegisterOptions): Promise<void> {
-  const settings = resolveOptions(options)
+async function uiStream(app: FastifyInstance, options: WireOptions & RegisterOptions): Promise<void> {
+  const settings = resolveWireOptions(options, UI_ERR_BAD_OPTION)
   await ensureEngine(app, '@svc/ui-stream')
   warnOfTimeouts(app)
 
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
-    const prefix = scope.prefix.replace(/\/+$/, '')
-    const place = `prefix "${prefix || '/'}"`
-    requireFreePlace(rootOf(scope), '@svc/ui-stream', place, (taken) => new UI_ERR_REGISTERED_TWICE(taken))
-    const surface = createSurface(app, settings, place, prefix)
+    const surface = createSurface(scope, settings)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, (refusal, request) => ({
       ...refusal,

@@ -1,5 +1,6 @@
 import type { NumberedPart, PartOf } from '@svc/registry'
 import { ToolCallList, toolCallKey } from '@svc/registry/kit'
+import type { ToolPart } from '@svc/registry/wire-kit'
 import type { AgUiEvent, Tag } from '../wire/events.ts'
 import type { Speech } from './speech.ts'
 
@@ -20,19 +21,6 @@ interface BegunCall {
   readonly tag: Tag
   text: string
 }
-
-/** The parts about tool calls and inputs. */
-export type ToolPart = NumberedPart &
-  PartOf<
-    | 'tool.call.delta'
-    | 'tool.call'
-    | 'tool.result'
-    | 'tool.error'
-    | 'tool.approval.request'
-    | 'tool.approval.response'
-    | 'input.request'
-    | 'input.response'
-  >
 
 /** The result of a call of a void attempt. */
 const REPEATED = 'The step is repeated'

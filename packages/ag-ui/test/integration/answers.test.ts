@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import type { Registry } from '@svc/registry'
 import { Agent, defineTool, Team, type AgentOptions } from '@svc/runtime'
 import { scriptedModel, type Script } from '@svc/runtime/testing'
+import { callsOf, send } from '@tools/wires/agents'
 import t from 'tap'
 import { agUiApp } from '../helpers/agui-app.ts'
-import { send } from '../helpers/mail-tool.ts'
 import { TestAgent } from '../helpers/test-agent.ts'
 
 const ask = defineTool({
@@ -28,9 +28,6 @@ function agentOf(script: Script, options: Partial<AgentOptions> = {}) {
   return { model, add }
 }
 
-const callsOf = (...calls: readonly [string, object][]) => ({
-  toolCalls: calls.map(([toolName, args], at) => ({ toolName, args, toolCallId: `call-${at + 1}` }))
-})
 const resolved = (interruptId: string, payload?: unknown) => ({
   interruptId,
   status: 'resolved' as const,

@@ -1,9 +1,9 @@
 import { HttpAgent } from '@ag-ui/client-of-copilotkit'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
+import { send } from '@tools/wires/agents'
 import t from 'tap'
 import { agUiApp } from '../helpers/agui-app.ts'
-import { send } from '../helpers/mail-tool.ts'
 
 // The last client before version 1.0, on which CopilotKit and assistant-ui build, refuses events and outcomes that it does not know.
 

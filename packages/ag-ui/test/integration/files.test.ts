@@ -1,21 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { defineRunnable, type ContentPart } from '@svc/registry'
+import { authenticate, painter, PNG, seeing } from '@tools/wires/agents'
+import { checkOwnFile } from '@tools/wires/wire-checks'
 import t from 'tap'
 import { agUiApp } from '../helpers/agui-app.ts'
 import { TestAgent } from '../helpers/test-agent.ts'
 
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
 t.test('files that a user attaches are content of the input', async (t) => {
-  const inputs: unknown[] = []
-  const agent = defineRunnable({
-    kind: 'agent',
-    name: 'eyes',
-    run: async (input) => {
-      inputs.push(input)
-      return 'seen'
-    }
-  })
+  const { agent, inputs } = seeing()
   const { url } = await agUiApp(t, { runnables: [agent], engine: { record: { files: true } } })
   const client = new TestAgent({ url: url('eyes') })
   client.addMessage({
@@ -61,20 +53,6 @@ t.test('files that a user attaches are content of the input', async (t) => {
 })
 
 t.test('files of a run have a URL at the service, for their owner alone', async (t) => {
-  const painter = defineRunnable({
-    kind: 'agent',
-    name: 'painter',
-    async *stream(_, { runId, stores }) {
-      const content = Buffer.from(PNG, 'base64')
-      const { fileId, mimeType, size, sha256 } = await stores.files!.put(runId, {
-        mimeType: 'image/png',
-        content
-      })
-      yield { type: 'file', fileId, mimeType, size, sha256, filename: 'dot.png' }
-    }
-  })
-  const authenticate = ({ token }: { token?: string }) =>
-    token === undefined ? null : { sub: token, scopes: [] }
   const headers = { authorization: 'Bearer ann' }
   const { url, origin } = await agUiApp(t, { runnables: [painter], engine: { authenticate } })
   const client = new TestAgent({ url: url('painter'), headers })
@@ -86,11 +64,7 @@ t.test('files of a run have a URL at the service, for their owner alone', async 
     content: { mimeType: 'image/png', filename: 'dot.png', size: Number }
   })
   t.ok(content.url.startsWith(`${origin}/api/ag-ui/agent/painter/threads/`))
-  const found = await fetch(content.url, { headers })
-  t.equal(found.headers.get('content-type'), 'image/png')
-  t.equal(Buffer.from(await found.arrayBuffer()).toString('base64'), PNG)
-  t.equal((await fetch(content.url)).status, 401)
-  t.equal((await fetch(content.url, { headers: { authorization: 'Bearer bob' } })).status, 404)
+  await checkOwnFile(t, content.url)
 
   const proxied = await agUiApp(t, { runnables: [painter], options: { url: 'https://x.example/y/' } })
   const other = new TestAgent({ url: proxied.url('painter') })

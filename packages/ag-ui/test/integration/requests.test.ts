@@ -1,18 +1,15 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { EventSchemas } from '@ag-ui/core/schemas'
-import { defineRunnable, type Principal } from '@svc/registry'
+import { defineRunnable } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
 import agUi from '@svc/ag-ui'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
-import Fastify from 'fastify'
+import { authenticate, send } from '@tools/wires/agents'
+import { checkPlugin, leaveEarly, parrot } from '@tools/wires/wire-checks'
 import t from 'tap'
 import { agUiApp } from '../helpers/agui-app.ts'
-import { send } from '../helpers/mail-tool.ts'
 import { TestAgent } from '../helpers/test-agent.ts'
 
-const parrot = scriptedRunnable([{ type: 'text', text: 'Hello' }], { name: 'parrot' })
 const user = (content: unknown, id = 'm1') => ({ id, role: 'user', content })
 const called = {
   id: 'm2',
@@ -21,21 +18,6 @@ const called = {
 }
 const json = { 'content-type': 'application/json' }
 const tool = { name: 'locate', description: 'Where' }
-
-/** Users by their tokens. */
-const USERS: Readonly<Record<string, Principal>> = {
-  ann: { sub: 'ann', scopes: [] },
-  bob: { sub: 'bob', scopes: [] }
-}
-const authenticate = Object.assign(
-  ({ token, cookies }: { token?: string; cookies: Readonly<Record<string, string>> }) => {
-    const given = token ?? cookies['token']
-    if (given === undefined) return null
-    if (USERS[given] === undefined) throw new Error('unknown')
-    return USERS[given]
-  },
-  { schemes: { bearer: { type: 'http', scheme: 'bearer' } } }
-)
 
 t.test('broken requests have an error of the protocol and a status under 500', async (t) => {
   const { url: at } = await agUiApp(t, { runnables: [parrot], options: { bodyLimit: 4_096, jsonDepth: 10 } })
@@ -176,18 +158,8 @@ t.test('a history of 5 MB is taken, up to the limit', async (t) => {
 })
 
 t.test('a body that breaks off, and a client that leaves at once, do no harm', async (t) => {
-  const { url, origin } = await agUiApp(t, { runnables: [parrot] })
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-  await once(socket, 'connect')
-  socket.write(
-    'POST /api/ag-ui/parrot HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"id"'
-  )
-  socket.destroy()
-  const leaving = new AbortController()
-  const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [user('Hi')] })
-  const request = fetch(url('parrot'), { method: 'POST', headers: json, body, signal: leaving.signal })
-  leaving.abort()
-  await t.rejects(request)
+  const { url } = await agUiApp(t, { runnables: [parrot] })
+  await leaveEarly(t, url('parrot'), { threadId: 't', runId: 'r', messages: [user('Hi')] })
   const agent = new TestAgent({ url: url('parrot') })
   await agent.say('Hi')
   t.equal(agent.text, 'Hello')
@@ -217,7 +189,7 @@ t.test('a thread belongs to its owner; others do not find it', async (t) => {
   await ann.until(({ text }) => text === 'one')
   const thread = `${url('slow')}/threads/${ann.threadId}`
   t.equal((await fetch(`${thread}/connect`)).status, 401)
-  const refused = await fetch(`${thread}/connect`, as('eve'))
+  const refused = await fetch(`${thread}/connect`, as('bad'))
   t.match([refused.status, refused.headers.get('www-authenticate')], [401, /invalid_token/])
   const bob = new TestAgent({ url: url('slow'), threadId: ann.threadId, ...as('bob') })
   await bob.connectAgent()
@@ -296,14 +268,5 @@ t.test('the OpenAPI document has all routes', async (t) => {
 })
 
 t.test('bad options are refused, and an app without an engine gets one', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await t.rejects(Promise.resolve(app.register(agUi, { bodyLimits: 1 } as object)), {
-    code: 'AGUI_ERR_BAD_OPTION'
-  })
-  const other = Fastify()
-  t.teardown(() => other.close())
-  await other.register(agUi, { agents: [parrot] })
-  await other.ready()
-  t.ok(other.runs)
+  await checkPlugin(t, agUi, 'AGUI_ERR_BAD_OPTION')
 })

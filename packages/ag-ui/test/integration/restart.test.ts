@@ -1,52 +1,17 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
-import t, { type Test } from 'tap'
+import { KillableService } from '@tools/wires/killable-service'
+import t from 'tap'
 import { agUiApp } from '../helpers/agui-app.ts'
 import { TestAgent } from '../helpers/test-agent.ts'
 
-const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url).pathname
+const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url)
 
 t.setTimeout(120_000)
 
-/** A service whose processes follow each other at one address. */
-class Service {
-  readonly #db: string
-  #child: ChildProcess | undefined
-  #port = '0'
-
-  constructor(t: Test) {
-    this.#db = join(t.testdir(), 'threads.db')
-    t.teardown(() => this.kill())
-  }
-
-  async start(): Promise<void> {
-    const { NODE_OPTIONS: _, ...env } = process.env
-    const child = spawn(
-      process.execPath,
-      ['--conditions=@svc/source', SERVICE, `sqlite:${this.#db}`, this.#port],
-      { stdio: ['ignore', 'pipe', 'inherit'], env }
-    )
-    this.#child = child
-    const [line] = (await once(child.stdout, 'data')) as [Buffer]
-    this.#port = String(line).trim()
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}/api/ag-ui/support`
-  }
-}
+const urlOf = ({ origin }: KillableService) => `${origin}/api/ag-ui/support`
 
 /** After an error the client cancels its reader, and lets the rejection escape, which ends Node.js; a browser only prints it. */
 async function fetchQuietly(url: string, init: RequestInit): Promise<Response> {
@@ -59,12 +24,12 @@ async function fetchQuietly(url: string, init: RequestInit): Promise<Response> {
 t.test(
   'kill -9: pages connect again, what was void is gone, and answers reach the next process',
   async (t) => {
-    const service = new Service(t)
+    const service = new KillableService(t, SERVICE)
     await service.start()
-    const asked = new TestAgent({ url: service.url })
+    const asked = new TestAgent({ url: urlOf(service) })
     await asked.say('Mail')
     const [approval] = asked.pendingInterrupts
-    const agent = new TestAgent({ url: service.url, fetch: fetchQuietly })
+    const agent = new TestAgent({ url: urlOf(service), fetch: fetchQuietly })
     const broken = t.rejects(agent.say('Count'), 'the stream has broken off')
     await agent.until(({ text }) => text.startsWith('one two'))
     await service.kill()

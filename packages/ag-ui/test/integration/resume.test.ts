@@ -1,27 +1,10 @@
-import { once } from 'node:events'
 import { Type } from '@sinclair/typebox'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
-import { defineRunnable } from '@svc/registry'
+import { pausing } from '@tools/wires/agents'
 import t from 'tap'
 import { agUiApp } from '../helpers/agui-app.ts'
 import { TestAgent } from '../helpers/test-agent.ts'
-
-/** An agent that says one word, and the other once it may. */
-function pausing() {
-  const { promise: may, resolve: go } = Promise.withResolvers<void>()
-  const agent = defineRunnable({
-    kind: 'agent',
-    name: 'pausing',
-    async *stream(_input, { signal }) {
-      yield { type: 'text', text: 'one' }
-      await Promise.race([may, once(signal, 'abort')])
-      signal.throwIfAborted()
-      yield { type: 'text', text: ' two' }
-    }
-  })
-  return { agent, go }
-}
 
 t.test('a lost connection, and another page: the thread is replayed whole, and followed', async (t) => {
   const { agent, go } = pausing()

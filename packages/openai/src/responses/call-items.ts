@@ -1,20 +1,9 @@
 import type { PartOf } from '@svc/registry'
 import { ToolCallList } from '@svc/registry/kit'
+import type { ToolPart } from '@svc/registry/wire-kit'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type { FunctionCallItem } from '../wire/response-items.ts'
 import type { OpenCall, OutputItems } from './output-items.ts'
-
-/** The parts about tool calls and inputs. */
-export type CallPart = { readonly seq: number } & PartOf<
-  | 'tool.call.delta'
-  | 'tool.call'
-  | 'tool.result'
-  | 'tool.error'
-  | 'tool.approval.request'
-  | 'tool.approval.response'
-  | 'input.request'
-  | 'input.response'
->
 
 interface ShownCall {
   readonly callId: string
@@ -60,7 +49,7 @@ export class CallItems {
     return call?.isClient === true ? call.callId : undefined
   }
 
-  add(part: CallPart, items: OutputItems): ItemEvent[] {
+  add(part: ToolPart, items: OutputItems): ItemEvent[] {
     switch (part.type) {
       case 'tool.call.delta':
         return this.#delta(part, items)
@@ -116,7 +105,7 @@ export class CallItems {
     return events
   }
 
-  #delta(part: CallPart & PartOf<'tool.call.delta'>, items: OutputItems): ItemEvent[] {
+  #delta(part: ToolPart & PartOf<'tool.call.delta'>, items: OutputItems): ItemEvent[] {
     const { toolCallId, toolName, source, seq, delta } = part
     const key = keyOf(toolCallId, source)
     const begun = this.#begun.get(key)
@@ -126,7 +115,7 @@ export class CallItems {
     return [added, items.extendCall(call, delta)]
   }
 
-  #call(part: CallPart & PartOf<'tool.call'>, items: OutputItems): ItemEvent[] {
+  #call(part: ToolPart & PartOf<'tool.call'>, items: OutputItems): ItemEvent[] {
     const { toolCallId, toolName, source, seq, args, runsAt } = part
     const key = keyOf(toolCallId, source)
     const begun = this.#begun.get(key)
@@ -149,7 +138,7 @@ export class CallItems {
 
   // The output of a client's tool is in its request.
   #end(
-    part: CallPart & PartOf<'tool.result' | 'tool.error'>,
+    part: ToolPart & PartOf<'tool.result' | 'tool.error'>,
     output: string,
     items: OutputItems
   ): ItemEvent[] {
@@ -166,7 +155,7 @@ export class CallItems {
     return items.add(item, part.source)
   }
 
-  #ask(part: CallPart & PartOf<'input.request'>, items: OutputItems): ItemEvent[] {
+  #ask(part: ToolPart & PartOf<'input.request'>, items: OutputItems): ItemEvent[] {
     const { inputId, kind, toolCallId, toolName = '', source, args, message, schema, expiresAt, seq } = part
     const call = toolCallId === undefined ? undefined : this.#calls.find({ toolCallId, source })
     if (kind === 'tool' && call?.isClient) {

@@ -1,6 +1,6 @@
 import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
 import { fileOfAudio } from '@svc/registry/kit'
-import type { FileUrl } from '@svc/registry/wire-kit'
+import { isToolPart, type FileUrl } from '@svc/registry/wire-kit'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type { OutputItem } from '../wire/response-items.ts'
 import { CallItems } from './call-items.ts'
@@ -92,18 +92,11 @@ export class RunItems {
   }
 
   #anywhere(part: NumberedPart): ItemEvent[] {
+    if (isToolPart(part)) {
+      const closed = part.source?.length ? [] : this.#items.close()
+      return [...closed, ...this.#calls.add(part, this.#items)]
+    }
     switch (part.type) {
-      case 'tool.call':
-      case 'tool.call.delta':
-      case 'tool.result':
-      case 'tool.error':
-      case 'tool.approval.request':
-      case 'tool.approval.response':
-      case 'input.request':
-      case 'input.response': {
-        const closed = part.source?.length ? [] : this.#items.close()
-        return [...closed, ...this.#calls.add(part, this.#items)]
-      }
       case 'file':
         return this.#file(part, part.seq)
       case 'voice.audio':

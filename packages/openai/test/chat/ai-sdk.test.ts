@@ -1,8 +1,9 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
 import { scriptedRunnable } from '@svc/registry/testing'
+import { callsOf } from '@tools/wires/agents'
 import t from 'tap'
-import { callsOf, supportAgent } from '../helpers/agents.ts'
+import { supportAgent } from '../helpers/agents.ts'
 import { openAiApp } from '../helpers/openai-app.ts'
 
 const locate = tool({

@@ -6,9 +6,10 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionToolMessageParam
 } from 'openai/resources/chat/completions'
+import { authenticate, callsOf } from '@tools/wires/agents'
 import t from 'tap'
-import { callsOf, promptOf, supportAgent } from '../helpers/agents.ts'
-import { authenticate, openAiApp, type OpenAiApp } from '../helpers/openai-app.ts'
+import { promptOf, supportAgent } from '../helpers/agents.ts'
+import { openAiApp, type OpenAiApp } from '../helpers/openai-app.ts'
 import { locateTool, said, servedTool } from './helpers/completions.ts'
 
 const tools = [locateTool]

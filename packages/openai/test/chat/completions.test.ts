@@ -3,9 +3,10 @@ import { scriptedRunnable } from '@svc/registry/testing'
 import { Agent, Team, Workflow } from '@svc/runtime'
 import { scriptedModel, type ScriptedTurn } from '@svc/runtime/testing'
 import { APIError } from 'openai'
+import { authenticate } from '@tools/wires/agents'
 import t from 'tap'
 import { supportAgent } from '../helpers/agents.ts'
-import { authenticate, openAiApp } from '../helpers/openai-app.ts'
+import { openAiApp } from '../helpers/openai-app.ts'
 import { postCompletion, said } from './helpers/completions.ts'
 
 const messages = said('Hi')

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { zodResponseFormat } from 'openai/helpers/zod'
+import { callsOf } from '@tools/wires/agents'
 import t from 'tap'
 import { z } from 'zod'
-import { callsOf, supportAgent } from '../helpers/agents.ts'
+import { supportAgent } from '../helpers/agents.ts'
 import { openAiApp } from '../helpers/openai-app.ts'
 import { said, servedTool } from './helpers/completions.ts'
 

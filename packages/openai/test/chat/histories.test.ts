@@ -1,12 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { defineRunnable, type ContentPart, type RunInput } from '@svc/registry'
+import { defineRunnable, type ContentPart } from '@svc/registry'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import { PNG, seeing } from '@tools/wires/agents'
 import t from 'tap'
 import { supportAgent } from '../helpers/agents.ts'
 import { openAiApp } from '../helpers/openai-app.ts'
 import { postCompletion, said } from './helpers/completions.ts'
-
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 t.test('the client keeps the conversation: all of it reaches the model, and no session does', async (t) => {
   const { add, model } = supportAgent((_, index) => `answer ${index}`, { instructions: 'Be kind' })
@@ -131,15 +130,7 @@ t.test('a history that ends with results of tools nobody waits for is answered b
 })
 
 t.test('images, audio and files are content of the input', async (t) => {
-  const inputs: RunInput[] = []
-  const eyes = defineRunnable({
-    kind: 'agent',
-    name: 'eyes',
-    run: async (input) => {
-      inputs.push(input)
-      return 'seen'
-    }
-  })
+  const { agent: eyes, inputs } = seeing()
   const client = (await openAiApp(t, { runnables: [eyes] })).client()
   await client.chat.completions.create({
     model: 'eyes',

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { defineRunnable } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
+import { authenticate, pausing } from '@tools/wires/agents'
+import { parrot } from '@tools/wires/wire-checks'
 import t from 'tap'
-import { authenticate, openAiApp } from '../helpers/openai-app.ts'
+import { openAiApp } from '../helpers/openai-app.ts'
 import { locateTool, postCompletion, said } from './helpers/completions.ts'
 
-const parrot = scriptedRunnable([{ type: 'text', text: 'Hello' }], { name: 'parrot' })
 const flow = scriptedRunnable([{ type: 'text', text: 'Hello' }], { name: 'flow', kind: 'workflow' })
 const messages = said('Hi')
 
@@ -159,18 +160,8 @@ t.test('a history of 5 MB is taken, up to the limit', async (t) => {
 
 t.test('a client that leaves cancels its run, unless the service says otherwise', async (t) => {
   for (const onDisconnect of ['cancel', 'continue'] as const) {
-    const { promise: may, resolve: go } = Promise.withResolvers<void>()
-    const pausing = defineRunnable({
-      kind: 'agent',
-      name: 'pausing',
-      async *stream(_input, { signal }) {
-        yield { type: 'text', text: 'one' }
-        await Promise.race([may, once(signal, 'abort')])
-        signal.throwIfAborted()
-        yield { type: 'text', text: ' two' }
-      }
-    })
-    const app = await openAiApp(t, { runnables: [pausing], options: { onDisconnect } })
+    const { agent, go } = pausing()
+    const app = await openAiApp(t, { runnables: [agent], options: { onDisconnect } })
     const { data: stream, response } = await app
       .client()
       .chat.completions.create({ model: 'pausing', messages, stream: true })

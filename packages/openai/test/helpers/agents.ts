@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Registry } from '@svc/registry'
 import { Agent, defineTool, type AgentOptions } from '@svc/runtime'
 import { scriptedModel, type Script } from '@svc/runtime/testing'
+import { send } from '@tools/wires/agents'
 
 /** A tool of an agent. */
 const weather = defineTool({
@@ -9,15 +10,6 @@ const weather = defineTool({
   description: 'The weather',
   input: Type.Object({ city: Type.String() }),
   execute: ({ city }) => ({ city, sky: 'clear' })
-})
-
-/** A tool that sends a mail once it is approved. */
-export const send = defineTool({
-  name: 'send',
-  description: 'Sends a mail',
-  input: Type.Object({ to: Type.String() }),
-  approval: true,
-  execute: ({ to }) => `sent to ${to}`
 })
 
 /** A tool that asks the user. */
@@ -47,13 +39,6 @@ export function supportAgent(script: Script, options: Partial<AgentOptions> = {}
   const add = (registry: Registry) =>
     new Agent({ name: 'support', model, registry, tools: [weather, send, ask], ...options })
   return { model, add }
-}
-
-/** Calls of tools in a script, with ids `call-1` and so on. */
-export function callsOf(...calls: readonly [string, object][]) {
-  return {
-    toolCalls: calls.map(([toolName, args], at) => ({ toolName, args, toolCallId: `call-${at + 1}` }))
-  }
 }
 
 /** The texts of a prompt, one for each message. */

@@ -1,20 +1,12 @@
-import { defineRunnable, type ContentPart } from '@svc/registry'
+import type { ContentPart } from '@svc/registry'
 import { scriptedRunnable } from '@svc/registry/testing'
+import { authenticate, painter, PNG, seeing } from '@tools/wires/agents'
+import { checkOwnFile } from '@tools/wires/wire-checks'
 import t from 'tap'
-import { authenticate, openAiApp } from '../helpers/openai-app.ts'
-
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+import { openAiApp } from '../helpers/openai-app.ts'
 
 t.test('images and files that a user sends are content of the input', async (t) => {
-  const inputs: unknown[] = []
-  const eyes = defineRunnable({
-    kind: 'agent',
-    name: 'eyes',
-    run: async (input) => {
-      inputs.push(input)
-      return 'seen'
-    }
-  })
+  const { agent: eyes, inputs } = seeing()
   const { client } = await openAiApp(t, { runnables: [eyes] })
   const { id, output_text: text } = await client().responses.create({
     model: 'eyes',
@@ -86,18 +78,6 @@ t.test('citations are annotations of the text', async (t) => {
 })
 
 t.test('files that a run makes have a URL at the service, for their owner alone', async (t) => {
-  const painter = defineRunnable({
-    kind: 'agent',
-    name: 'painter',
-    async *stream(_, { runId, stores }) {
-      const content = Buffer.from(PNG, 'base64')
-      const { fileId, mimeType, size, sha256 } = await stores.files!.put(runId, {
-        mimeType: 'image/png',
-        content
-      })
-      yield { type: 'file', fileId, mimeType, size, sha256, filename: 'dot.png' }
-    }
-  })
   const { client, origin } = await openAiApp(t, { runnables: [painter], engine: { authenticate } })
   const urlOf = async (openai: ReturnType<typeof client>) => {
     const { output } = await openai.responses.create({ model: 'painter', input: 'Paint' })
@@ -113,8 +93,7 @@ t.test('files that a run makes have a URL at the service, for their owner alone'
   const found = await client('ann').files.content(decodeURIComponent(fileId))
   t.equal(found.headers.get('content-type'), 'image/png')
   t.equal(Buffer.from(await found.arrayBuffer()).toString('base64'), PNG)
-  t.equal((await fetch(url)).status, 401)
-  t.equal((await fetch(url, { headers: { authorization: 'Bearer bob' } })).status, 404)
+  await checkOwnFile(t, url)
   await t.rejects(client('ann').files.content('file_x'), { status: 404, code: 'RUN_ERR_FILE_NOT_FOUND' })
 
   const proxied = await openAiApp(t, { runnables: [painter], options: { url: 'https://ai.example/v1/' } })

@@ -1,15 +1,12 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import openAi from '@svc/openai'
 import { defineRunnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
-import Fastify from 'fastify'
+import { authenticate, callsOf } from '@tools/wires/agents'
+import { checkPlugin, leaveEarly, parrot } from '@tools/wires/wire-checks'
 import t from 'tap'
-import { callsOf, locate, supportAgent } from '../helpers/agents.ts'
-import { authenticate, openAiApp } from '../helpers/openai-app.ts'
+import { locate, supportAgent } from '../helpers/agents.ts'
+import { openAiApp } from '../helpers/openai-app.ts'
 import { findResponseFault } from '../helpers/open-responses.ts'
 
-const parrot = scriptedRunnable([{ type: 'text', text: 'Hello' }], { name: 'parrot' })
 const json = { 'content-type': 'application/json' }
 const input = 'Hi'
 const model = 'parrot'
@@ -259,23 +256,8 @@ t.test('a history of 5 MB is taken, up to the limit', async (t) => {
 })
 
 t.test('a body that breaks off, and a client that leaves at once, do no harm', async (t) => {
-  const { client, baseURL, origin } = await openAiApp(t, { runnables: [parrot] })
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-  await once(socket, 'connect')
-  socket.write(
-    'POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"mo'
-  )
-  socket.destroy()
-  const leaving = new AbortController()
-  const body = JSON.stringify({ model, input })
-  const request = fetch(`${baseURL}/responses`, {
-    method: 'POST',
-    headers: json,
-    body,
-    signal: leaving.signal
-  })
-  leaving.abort()
-  await t.rejects(request)
+  const { client, baseURL } = await openAiApp(t, { runnables: [parrot] })
+  await leaveEarly(t, `${baseURL}/responses`, { model, input })
   t.equal((await client().responses.create({ model, input })).output_text, 'Hello')
 })
 
@@ -401,14 +383,5 @@ t.test('the OpenAPI document has all routes', async (t) => {
 })
 
 t.test('bad options are refused, and an app without an engine gets one', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await t.rejects(Promise.resolve(app.register(openAi, { bodyLimits: 1 } as object)), {
-    code: 'OPENAI_ERR_BAD_OPTION'
-  })
-  const other = Fastify()
-  t.teardown(() => other.close())
-  await other.register(openAi, { agents: [parrot] })
-  await other.ready()
-  t.ok(other.runs)
+  await checkPlugin(t, openAi, 'OPENAI_ERR_BAD_OPTION')
 })

@@ -1,59 +1,26 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import OpenAI from 'openai'
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
-import t, { type Test } from 'tap'
+import { KillableService } from '@tools/wires/killable-service'
+import t from 'tap'
 import { locate } from '../helpers/agents.ts'
 import { openAiApp } from '../helpers/openai-app.ts'
 
-const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url).pathname
+const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url)
 const model = 'support'
 
 t.setTimeout(120_000)
 
-/** A service whose processes follow each other at one address. */
-class Service {
-  readonly #db: string
-  #child: ChildProcess | undefined
-  #port = '0'
-
-  constructor(t: Test) {
-    this.#db = join(t.testdir(), 'app.db')
-    t.teardown(() => this.kill())
-  }
-
-  async start(): Promise<void> {
-    const { NODE_OPTIONS: _, ...env } = process.env
-    const args = ['--conditions=@svc/source', SERVICE, `sqlite:${this.#db}`, this.#port]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
-    this.#child = child
-    const [line] = (await once(child.stdout, 'data')) as [Buffer]
-    this.#port = String(line).trim()
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-
-  get client(): OpenAI {
-    return new OpenAI({ baseURL: `http://127.0.0.1:${this.#port}/v1`, apiKey: 'none', maxRetries: 0 })
-  }
-}
-
 // One after the other at one address, since a process takes long to start.
-const service = new Service(t)
+const service = new KillableService(t, SERVICE)
 await service.start()
+const client = () => new OpenAI({ baseURL: `${service.origin}/v1`, apiKey: 'none', maxRetries: 0 })
 
 t.test('kill -9 in the middle of an answer: the client follows after its last event', async (t) => {
-  const stream = await service.client.responses.create({
+  const stream = await client().responses.create({
     model,
     input: 'Count',
     background: true,
@@ -70,7 +37,7 @@ t.test('kill -9 in the middle of an answer: the client follows after its last ev
   await service.start()
   const [created] = seen
   const { id } = created!.type === 'response.created' ? created!.response : { id: '' }
-  const rest = await service.client.responses.retrieve(id, {
+  const rest = await client().responses.retrieve(id, {
     stream: true,
     starting_after: seen.at(-1)!.sequence_number
   })
@@ -79,7 +46,7 @@ t.test('kill -9 in the middle of an answer: the client follows after its last ev
     seen.map(({ sequence_number: number }) => number),
     seen.map((_, index) => index)
   )
-  const late = service.client.responses.stream({ response_id: id })
+  const late = client().responses.stream({ response_id: id })
   const replayed: unknown[] = []
   late.on('event', ({ type }) => void replayed.push(type))
   const final = await late.finalResponse()
@@ -95,19 +62,19 @@ t.test('kill -9 in the middle of an answer: the client follows after its last ev
 })
 
 t.test('kill -9 while a tool of the client is called: its output reaches the next process', async (t) => {
-  const first = await service.client.responses
-    .stream({ model, input: 'Where am I?', tools: [locate], background: true })
+  const first = await client()
+    .responses.stream({ model, input: 'Where am I?', tools: [locate], background: true })
     .finalResponse()
   const [call] = first.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
   await service.kill()
   await service.start()
-  const second = await service.client.responses.create({
+  const second = await client().responses.create({
     model,
     previous_response_id: first.id,
     input: [{ type: 'function_call_output', call_id: call!.call_id, output: 'Oslo' }]
   })
   t.match(second, { status: 'completed', output_text: 'You are there', previous_response_id: first.id })
-  t.equal((await service.client.responses.retrieve(first.id)).status, 'completed')
+  t.equal((await client().responses.retrieve(first.id)).status, 'completed')
 })
 
 t.test('an orderly restart breaks streams off, so that clients resume', async (t) => {

@@ -3,9 +3,10 @@ import { scriptedRunnable } from '@svc/registry/testing'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
+import { callsOf } from '@tools/wires/agents'
 import t from 'tap'
 import { openAiApp } from '../helpers/openai-app.ts'
-import { locate, supportAgent, callsOf } from '../helpers/agents.ts'
+import { locate, supportAgent } from '../helpers/agents.ts'
 
 /** An agent that says "one ", waits for `go`, and says "two". */
 function slowAgent() {

@@ -3,9 +3,10 @@ import type {
   ResponseInputItem,
   ResponseOutputItem
 } from 'openai/resources/responses/responses'
+import { callsOf } from '@tools/wires/agents'
 import t from 'tap'
 import { openAiApp } from '../helpers/openai-app.ts'
-import { callsOf, locate, promptOf, supportAgent } from '../helpers/agents.ts'
+import { locate, promptOf, supportAgent } from '../helpers/agents.ts'
 
 const model = 'support'
 

@@ -1,7 +1,15 @@
 export { answerInputs, type AnsweringAccess, type GivenAnswer } from '../access/answer-inputs.ts'
 export { cancelActiveRun, requireRunOf } from '../access/conversation-runs.ts'
 export { findActiveRun, runsOfConversation, type ConversationAccess } from '../access/find-active-run.ts'
+export {
+  resolveWireOptions,
+  WireOptionsSchema,
+  type WireOptions,
+  type WireSettings
+} from '../access/wire-options.ts'
+export { createWireSurface, type WireErrors, type WireSurface } from '../access/wire-surface.ts'
 export { RunActivity, type AskingPart } from '../contract/run-activity.ts'
+export { isToolPart, type ToolPart } from '../contract/tool-part.ts'
 export { sourceKey, VoidableList } from '../contract/voidable-list.ts'
 export { removeRun } from '../erasure/remove-runs.ts'
 export { fileUrlsAt, type FilePlace, type FileUrl } from '../files/file-urls.ts'

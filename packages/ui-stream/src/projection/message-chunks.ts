@@ -1,5 +1,5 @@
 import type { NumberedPart, PartOf } from '@svc/registry'
-import { RunActivity, type FileUrl } from '@svc/registry/wire-kit'
+import { isToolPart, RunActivity, type FileUrl } from '@svc/registry/wire-kit'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
 import { MemberChunks } from './member-chunks.ts'
@@ -153,21 +153,11 @@ export class MessageChunks {
 
   // Parts that are shown in the same way for the agent and for members.
   #addAnywhere(part: NumberedPart): UiChunk[] {
-    switch (part.type) {
-      case 'tool.call':
-      case 'tool.call.delta':
-      case 'tool.result':
-      case 'tool.error':
-      case 'tool.approval.request':
-      case 'tool.approval.response':
-      case 'input.request':
-      case 'input.response': {
-        const chunks = this.#tools.add(part)
-        return chunks.length > 0 && !part.source?.length ? [...this.#close(), ...chunks] : chunks
-      }
-      default:
-        return contentChunks(part, (file) => this.#fileUrl(file, this.#runId))
+    if (isToolPart(part)) {
+      const chunks = this.#tools.add(part)
+      return chunks.length > 0 && !part.source?.length ? [...this.#close(), ...chunks] : chunks
     }
+    return contentChunks(part, (file) => this.#fileUrl(file, this.#runId))
   }
 
   #start({ runId, sessionId, at }: Logged<'start'>): UiChunk {

@@ -1,5 +1,6 @@
-import type { NumberedPart, PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/registry'
 import { ToolCallList } from '@svc/registry/kit'
+import type { ToolPart } from '@svc/registry/wire-kit'
 import type { UiChunk } from '../wire/chunks.ts'
 
 /** A tool call as the message shows it. */
@@ -14,19 +15,6 @@ interface ShownCall {
 
 /** What the client answers by the output of a tool: the id of the input. */
 type AskedTool = { readonly inputId: string; readonly id: string; call?: ShownCall | undefined }
-
-/** The parts about tool calls and inputs. */
-export type ToolPart = NumberedPart &
-  PartOf<
-    | 'tool.call.delta'
-    | 'tool.call'
-    | 'tool.result'
-    | 'tool.error'
-    | 'tool.approval.request'
-    | 'tool.approval.response'
-    | 'input.request'
-    | 'input.response'
-  >
 
 /** Names of the tools that stand for what a run asks, beside those of the client. */
 const ASKING = { question: 'question', auth: 'auth' } as const

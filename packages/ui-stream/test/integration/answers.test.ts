@@ -7,10 +7,10 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
   type UIMessage
 } from 'ai'
+import { callsOf, send } from '@tools/wires/agents'
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat, type TestMessage } from '../helpers/test-chat.ts'
-import { send } from '../helpers/mail-tool.ts'
 
 const sendAutomaticallyWhen = (chat: { messages: UIMessage[] }) =>
   lastAssistantMessageIsCompleteWithToolCalls(chat) ||
@@ -39,10 +39,6 @@ function agentOf(script: Script, options: Partial<AgentOptions> = {}) {
     new Agent({ name: 'support', model, registry, tools: [send, ask], ...options })
   return { model, add }
 }
-
-const callsOf = (...calls: readonly [string, object][]) => ({
-  toolCalls: calls.map(([toolName, args], at) => ({ toolName, args, toolCallId: `call-${at + 1}` }))
-})
 
 t.test('approvals are given and refused, and the same message continues', async (t) => {
   const { add } = agentOf([callsOf(['send', { to: 'ann' }], ['send', { to: 'bob' }]), 'Done'])

@@ -1,21 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { defineRunnable, type ContentPart } from '@svc/registry'
+import { authenticate, painter, PNG, seeing } from '@tools/wires/agents'
+import { checkOwnFile } from '@tools/wires/wire-checks'
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat, type TestMessage } from '../helpers/test-chat.ts'
 
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
 t.test('files that a user attaches are content of the input', async (t) => {
-  const inputs: unknown[] = []
-  const agent = defineRunnable({
-    kind: 'agent',
-    name: 'eyes',
-    run: async (input) => {
-      inputs.push(input)
-      return 'seen'
-    }
-  })
+  const { agent, inputs } = seeing()
   const { api } = await chatApp(t, { runnables: [agent], engine: { record: { files: true } } })
   const chat = new TestChat(api('eyes'))
   await chat.sendMessage({
@@ -53,20 +45,6 @@ t.test('files that a user attaches are content of the input', async (t) => {
 })
 
 t.test('files of a run have a URL at the service, for their owner alone', async (t) => {
-  const painter = defineRunnable({
-    kind: 'agent',
-    name: 'painter',
-    async *stream(_, { runId, stores }) {
-      const content = Buffer.from(PNG, 'base64')
-      const { fileId, mimeType, size, sha256 } = await stores.files!.put(runId, {
-        mimeType: 'image/png',
-        content
-      })
-      yield { type: 'file', fileId, mimeType, size, sha256, filename: 'dot.png' }
-    }
-  })
-  const authenticate = ({ token }: { token?: string }) =>
-    token === undefined ? null : { sub: token, scopes: [] }
   const headers = { authorization: 'Bearer ann' }
   const { api, origin } = await chatApp(t, { runnables: [painter], engine: { authenticate } })
   const chat = new TestChat(api('painter'), { headers })
@@ -74,11 +52,7 @@ t.test('files of a run have a URL at the service, for their owner alone', async 
   const part = chat.lastMessage!.parts.at(-1) as { type: string; url: string }
   t.match(part, { type: 'file', mediaType: 'image/png', providerMetadata: { svc: { filename: 'dot.png' } } })
   t.ok(part.url.startsWith(`${origin}/api/chat/agent/painter/`))
-  const found = await fetch(part.url, { headers })
-  t.equal(found.headers.get('content-type'), 'image/png')
-  t.equal(Buffer.from(await found.arrayBuffer()).toString('base64'), PNG)
-  t.equal((await fetch(part.url)).status, 401)
-  t.equal((await fetch(part.url, { headers: { authorization: 'Bearer bob' } })).status, 404)
+  await checkOwnFile(t, part.url)
 
   const proxied = await chatApp(t, { runnables: [painter], options: { url: 'https://chat.example/x/' } })
   const other = new TestChat(proxied.api('painter'))

@@ -1,17 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { build } from 'esbuild'
-import { chromium } from 'playwright-core'
+import { send } from '@tools/wires/agents'
+import { launchChromium, needsChromium } from '@tools/wires/chromium'
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
-import { send } from '../helpers/mail-tool.ts'
 
 const PACKAGE = resolve(import.meta.dirname, '../..')
-const PLACES = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
-const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
 
 /** The page of the README, with the chat that its address names. */
 async function bundlePage(): Promise<string> {
@@ -40,7 +38,7 @@ const ask = defineTool({
 
 t.test(
   'useChat of React in Chromium: a stream, an approval, a question, a reload and a resumed stream',
-  { skip: executablePath === undefined && 'no Chromium is installed; see CHROMIUM_PATH', timeout: 120_000 },
+  { ...needsChromium, timeout: 120_000 },
   async (t) => {
     const { promise: may, resolve: go } = Promise.withResolvers<void>()
     const scripted = scriptedModel([
@@ -68,7 +66,7 @@ t.test(
         )
       }
     })
-    const browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+    const browser = await launchChromium()
     t.teardown(() => browser.close())
     const tab = await browser.newPage()
     const faults: string[] = []

@@ -1,31 +1,13 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
-import { defineRunnable, type Principal } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { defineRunnable } from '@svc/registry'
 import uiStream from '@svc/ui-stream'
-import Fastify from 'fastify'
+import { authenticate } from '@tools/wires/agents'
+import { checkPlugin, leaveEarly, parrot } from '@tools/wires/wire-checks'
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat } from '../helpers/test-chat.ts'
 
-const parrot = scriptedRunnable([{ type: 'text', text: 'Hello' }], { name: 'parrot' })
 const user = (text: string, id = 'm1') => ({ id, role: 'user', parts: [{ type: 'text', text }] })
 const json = { 'content-type': 'application/json' }
-
-/** Users by their tokens. */
-const USERS: Readonly<Record<string, Principal>> = {
-  ann: { sub: 'ann', scopes: [] },
-  bob: { sub: 'bob', scopes: [] }
-}
-const authenticate = Object.assign(
-  ({ token, cookies }: { token?: string; cookies: Readonly<Record<string, string>> }) => {
-    const given = token ?? cookies['token']
-    if (given === undefined) return null
-    if (USERS[given] === undefined) throw new Error('unknown')
-    return USERS[given]
-  },
-  { schemes: { bearer: { type: 'http', scheme: 'bearer' } } }
-)
 
 t.test('broken requests have a clear error and a status under 500', async (t) => {
   const { api } = await chatApp(t, { runnables: [parrot], options: { bodyLimit: 4_096, jsonDepth: 10 } })
@@ -149,18 +131,8 @@ t.test('a history of 5 MB is taken, up to the limit', async (t) => {
 })
 
 t.test('a body that breaks off, and a client that leaves at once, do no harm', async (t) => {
-  const { api, origin } = await chatApp(t, { runnables: [parrot] })
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
-  await once(socket, 'connect')
-  socket.write(
-    'POST /api/chat/parrot HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"id"'
-  )
-  socket.destroy()
-  const leaving = new AbortController()
-  const body = JSON.stringify({ id: 'c', messages: [user('Hi')] })
-  const request = fetch(api('parrot'), { method: 'POST', headers: json, body, signal: leaving.signal })
-  leaving.abort()
-  await t.rejects(request)
+  const { api } = await chatApp(t, { runnables: [parrot] })
+  await leaveEarly(t, api('parrot'), { id: 'c', messages: [user('Hi')] })
   const chat = new TestChat(api('parrot'))
   await chat.sendMessage({ text: 'Hi' })
   t.equal(chat.text, 'Hello')
@@ -185,7 +157,7 @@ t.test('a chat belongs to its owner; others do not find it', async (t) => {
   const { runId } = ann.lastMessage!.metadata!
 
   t.equal((await fetch(url)).status, 401)
-  const refused = await fetch(url, as('eve'))
+  const refused = await fetch(url, as('bad'))
   t.match([refused.status, refused.headers.get('www-authenticate')], [401, /invalid_token/])
   t.equal((await fetch(url, as('bob'))).status, 404)
   t.equal((await fetch(`${url}/stream`, as('bob'))).status, 204)
@@ -244,14 +216,5 @@ t.test('the OpenAPI document has all routes', async (t) => {
 })
 
 t.test('bad options are refused, and an app without an engine gets one', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await t.rejects(Promise.resolve(app.register(uiStream, { bodyLimits: 1 } as object)), {
-    code: 'UI_ERR_BAD_OPTION'
-  })
-  const other = Fastify()
-  t.teardown(() => other.close())
-  await other.register(uiStream, { agents: [parrot] })
-  await other.ready()
-  t.ok(other.runs)
+  await checkPlugin(t, uiStream, 'UI_ERR_BAD_OPTION')
 })

@@ -1,61 +1,23 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
-import t, { type Test } from 'tap'
+import { KillableService } from '@tools/wires/killable-service'
+import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat } from '../helpers/test-chat.ts'
 
-const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url).pathname
+const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url)
 
 t.setTimeout(120_000)
 
-/** A service whose processes follow each other at one address. */
-class Service {
-  readonly #db: string
-  #child: ChildProcess | undefined
-  #port = '0'
-
-  constructor(t: Test) {
-    this.#db = join(t.testdir(), 'chats.db')
-    t.teardown(() => this.kill())
-  }
-
-  async start(): Promise<void> {
-    const { NODE_OPTIONS: _, ...env } = process.env
-    const child = spawn(
-      process.execPath,
-      ['--conditions=@svc/source', SERVICE, `sqlite:${this.#db}`, this.#port],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env
-      }
-    )
-    this.#child = child
-    const [line] = (await once(child.stdout, 'data')) as [Buffer]
-    this.#port = String(line).trim()
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-
-  get api(): string {
-    return `http://127.0.0.1:${this.#port}/api/chat/support`
-  }
-}
+const apiOf = ({ origin }: KillableService) => `${origin}/api/chat/support`
 
 t.test('kill -9 in the middle of an answer: the page resumes, and what was void is gone', async (t) => {
-  const service = new Service(t)
+  const service = new KillableService(t, SERVICE)
   await service.start()
-  const chat = new TestChat(service.api)
+  const chat = new TestChat(apiOf(service))
   const sent = chat.sendMessage({ text: 'Count' })
   await chat.until(({ text }) => text.startsWith('one two'))
   await service.kill()
@@ -70,9 +32,9 @@ t.test('kill -9 in the middle of an answer: the page resumes, and what was void 
 })
 
 t.test('kill -9 while an approval is pending: the answer reaches the next process', async (t) => {
-  const service = new Service(t)
+  const service = new KillableService(t, SERVICE)
   await service.start()
-  const chat = new TestChat(service.api, {
+  const chat = new TestChat(apiOf(service), {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses
   })
   await chat.sendMessage({ text: 'Mail' })

@@ -1,26 +1,9 @@
-import { once } from 'node:events'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
-import { defineRunnable } from '@svc/registry'
+import { pausing } from '@tools/wires/agents'
 import t from 'tap'
 import { chatApp } from '../helpers/chat-app.ts'
 import { TestChat, textOf, type TestMessage } from '../helpers/test-chat.ts'
-
-/** An agent that says one word, and the other once it may. */
-function pausing() {
-  const { promise: may, resolve: go } = Promise.withResolvers<void>()
-  const agent = defineRunnable({
-    kind: 'agent',
-    name: 'pausing',
-    async *stream(_input, { signal }) {
-      yield { type: 'text', text: 'one' }
-      await Promise.race([may, once(signal, 'abort')])
-      signal.throwIfAborted()
-      yield { type: 'text', text: ' two' }
-    }
-  })
-  return { agent, go }
-}
 
 t.test('a lost connection, and another page: the stream is replayed whole', async (t) => {
   const { agent, go } = pausing()

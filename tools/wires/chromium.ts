@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
+import { findChromium } from '@svc/runtime/browser'
 import { chromium, type Browser } from 'playwright-core'
 
-const PLACES = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
-const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
+const executablePath = await findChromium().catch(() => undefined)
 
 /** For the options of a test that needs Chromium. */
 export const needsChromium = {
