@@ -53,6 +53,17 @@ t.test('fails', async (t) => t.equal(1, 2))
   ])
 })
 
+t.test('a test may wait for a timer that does not keep its process alive', async (t) => {
+  const waiting = `import t from 'tap'
+t.test('waits', async (t) => {
+  await new Promise((resolve) => setTimeout(resolve, 50).unref())
+  t.pass()
+})
+`
+  const { printed } = await run(t, { 'a.test.ts': waiting, 'b.test.ts': PASSING })
+  t.equal(printed.at(-1), '2 passed, 0 failed')
+})
+
 t.test('a file that cannot be loaded fails', async (t) => {
   const { printed } = await run(t, { 'a.test.ts': "import './none.ts'\n", 'b.test.ts': PASSING })
   t.match(printed[0], /Cannot find module/)

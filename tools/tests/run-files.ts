@@ -19,6 +19,8 @@ registerHooks({
 const files = JSON.parse(process.env['TEST_FILES'] ?? '[]') as string[]
 delete process.env['TEST_FILES']
 root.setTimeout(0)
+// A test may wait for a timer that does not keep its process alive.
+const alive = setInterval(() => {}, TIMEOUT)
 const environment = { ...process.env }
 const folder = process.cwd()
 for (const file of files) {
@@ -33,6 +35,7 @@ for (const file of files) {
   Object.assign(process.env, environment)
 }
 
+clearInterval(alive)
 // By now nothing should keep the process alive.
 setTimeout(() => {
   console.error(`still open: ${process.getActiveResourcesInfo().join(', ')}`)
