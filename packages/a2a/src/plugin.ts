@@ -87,12 +87,14 @@ function createSurface(
   const { files } = runs.stores
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
+  const path = app.prefix + settings.basePath || '/'
   const exposed = createAgents(
     runs.exposures.add({
       surface: `@svc/a2a ${place}`,
       registry,
       kinds: agents === undefined ? ['agent'] : [],
       named: agents && listAgents(agents),
+      wire: { name: 'a2a', path, document: `${withoutSlash(path)}/.well-known/agent-card.json` },
       policy
     })
   )
@@ -105,7 +107,6 @@ function createSurface(
     extensions: settings.extensions,
     securitySchemes: policy.authenticate?.schemes
   }
-  const path = app.prefix + settings.basePath || '/'
   const urlOf = (origin: string) => url ?? origin + path
   const ownUrlOf = (origin: string, agent: string) =>
     `${withoutSlash(urlOf(origin))}${settings.agentPath}/${encodeURIComponent(agent)}`

@@ -9,12 +9,14 @@ import {
   AGUI_ERR_UNKNOWN_RUNNABLE
 } from './errors.ts'
 
+const WIRE = { plugin: '@svc/ag-ui', name: 'ag-ui', path: '/ag-ui', document: '/ag-ui/openapi.json' }
+
 /** Shared by all routes. */
 export type Surface = WireSurface
 
 /** Creates the surface of a scope. @throws AGUI_ERR_BAD_OPTION, AGUI_ERR_REGISTERED_TWICE */
 export function createSurface(scope: FastifyInstance, settings: WireSettings): Surface {
-  return createWireSurface(scope, '@svc/ag-ui', settings, {
+  return createWireSurface(scope, WIRE, settings, {
     BadOption: AGUI_ERR_BAD_OPTION,
     RegisteredTwice: AGUI_ERR_REGISTERED_TWICE,
     Forbidden: AGUI_ERR_FORBIDDEN,

@@ -63,7 +63,9 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const { runs, log } = app
   const policy: GatewayPolicy = resolvePolicy(settings, runs.exposures.policy)
   const registry = settings.registry ?? app.registry
-  const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, policy })
+  const documented = asyncApi && { document: app.prefix + asyncApi.path }
+  const wire = { name: 'socket.io', path: io.path(), ...documented }
+  const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, wire, policy })
   const keeper = new RunKeeper({ grace: reconnectGrace, control: runs.stores.control, log })
   const admitting = {
     ...{ runs, exposed, policy, log },

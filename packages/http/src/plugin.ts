@@ -74,6 +74,11 @@ export async function serve(
       surface: `@svc/http ${requireOwnPrefix(plain)}`,
       registry: settings.registry ?? registry,
       named,
+      wire: {
+        name: 'http',
+        path: plain.prefix || '/',
+        ...(swagger && { document: plain.prefix + swagger.specPath })
+      },
       policy
     })
     const accepted = { providerKeyHeaders, clientInstructions, clientTools, onDisconnect }

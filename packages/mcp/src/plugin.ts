@@ -25,7 +25,7 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
     const prefix = scope.prefix.replace(/\/+$/, '')
     const place = `prefix "${prefix || '/'}"`
     requireFreePlace(rootOf(scope), '@svc/mcp', place, (taken) => new MCP_ERR_REGISTERED_TWICE(taken))
-    const surface = createSurface(app, settings, place)
+    const surface = createSurface(app, settings, place, prefix + PATH)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, (refusal, { body }) => ({
       jsonrpc: '2.0',

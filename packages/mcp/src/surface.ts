@@ -54,13 +54,15 @@ const ADMISSION_ERRORS = {
 export function createSurface(
   { runs, registry }: Pick<FastifyInstance, 'runs' | 'registry'>,
   settings: McpSettings,
-  place: string
+  place: string,
+  path: string
 ): Surface {
   const policy = resolvePolicy(settings, runs.exposures.policy)
   const exposed = runs.exposures.add({
     surface: `@svc/mcp ${place}`,
     registry: settings.registry ?? registry,
     named: listNamed(settings, MCP_ERR_BAD_OPTION),
+    wire: { name: 'mcp', path, document: `${path}/openapi.json` },
     policy
   })
   return {

@@ -11,6 +11,8 @@ import {
 } from './errors.ts'
 import { toModel } from './models/model-name.ts'
 
+const WIRE = { plugin: '@svc/openai', name: 'openai', path: '', document: '/openai/openapi.json' }
+
 /** Shared by all routes. */
 export type Surface = WireSurface
 
@@ -23,7 +25,7 @@ class UnknownModel extends OPENAI_ERR_UNKNOWN_MODEL {
 
 /** Creates the surface of a scope. @throws OPENAI_ERR_BAD_OPTION, OPENAI_ERR_REGISTERED_TWICE */
 export function createSurface(scope: FastifyInstance, settings: WireSettings): Surface {
-  return createWireSurface(scope, '@svc/openai', settings, {
+  return createWireSurface(scope, WIRE, settings, {
     BadOption: OPENAI_ERR_BAD_OPTION,
     RegisteredTwice: OPENAI_ERR_REGISTERED_TWICE,
     Forbidden: OPENAI_ERR_FORBIDDEN,

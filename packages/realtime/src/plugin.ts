@@ -21,7 +21,7 @@ async function realtime(app: FastifyInstance, options: RealtimeOptions & Registe
   const path = `${app.prefix}${prefix}/realtime`
   const place = `path "${path}"`
   requireFreePlace(rootOf(app), '@svc/realtime', place, (taken) => new RT_ERR_REGISTERED_TWICE(taken))
-  const surface = createSurface(app, settings, place)
+  const surface = createSurface(app, settings, place, path)
   const connections = new Connections(surface)
 
   // The scope is encapsulated: nothing in it changes the app.

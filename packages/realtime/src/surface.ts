@@ -36,7 +36,12 @@ const ADMISSION_ERRORS = {
 }
 
 /** Creates the surface of a scope. @throws RT_ERR_BAD_OPTION */
-export function createSurface(app: FastifyInstance, settings: RealtimeSettings, place: string): Surface {
+export function createSurface(
+  app: FastifyInstance,
+  settings: RealtimeSettings,
+  place: string,
+  path: string
+): Surface {
   const { runs, log } = app
   if (runs.stores.lease !== undefined && settings.secret === undefined)
     throw new RT_ERR_BAD_OPTION('secret: several nodes share the stores, and must share it too')
@@ -46,6 +51,7 @@ export function createSurface(app: FastifyInstance, settings: RealtimeSettings, 
     registry: settings.registry ?? app.registry,
     kinds: ['agent'],
     named: listNamed({ agents: settings.agents }, RT_ERR_BAD_OPTION),
+    wire: { name: 'realtime', path },
     policy
   })
   const surface: CallSurface & Pick<Surface, 'policy'> = {

@@ -51,7 +51,12 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   RunRecord: record,
   RunList: { runs: [{ ...record, href: `/runs/${id}` }], nextCursor: null },
   RunnableMetadata: metadata,
-  Registry: { agents: ['support'], teams: [], workflows: ['refund'] },
+  Registry: {
+    agents: ['support'],
+    teams: [],
+    workflows: ['refund'],
+    wires: [{ name: 'http', path: '/api', document: '/api/docs/spec.json' }]
+  },
   Health: { status: 'ok' },
   Error: error,
   Problem: problem

@@ -20,7 +20,7 @@ const LINK = 'The URL of the next page as `rel="next"`, unless this is the last'
 
 /** `GET /agents`, `GET /agents/:name`, the same for teams and workflows, `GET /registry`: what the caller may read. */
 export function listRoutes(scope: HttpScope, surface: Surface): void {
-  const { exposed, policy, replies } = surface
+  const { exposed, policy, replies, runs } = surface
   for (const kind of RUNNABLE_KINDS) {
     const config = { access: { action: 'read', kind } } as const
     const all = {
@@ -67,14 +67,21 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
 
   const config = { access: 'authenticated' } as const
   const names = {
-    ...describeOperation('get-registry', 'The names of all runnables that the caller may read'),
-    response: { 200: jsonReply('The names by kind', RegistrySchema), ...errorReplies(400, 500) }
+    ...describeOperation(
+      'get-registry',
+      'The names of all runnables that the caller may read, and the wires of the app'
+    ),
+    response: {
+      200: jsonReply('The names by kind, and the wires', RegistrySchema),
+      ...errorReplies(400, 500)
+    }
   }
   scope.get('/registry', { schema: names, config }, async ({ principal }, reply) =>
     sendJson(replies, reply, {
       agents: await namesOf('agent', principal),
       teams: await namesOf('team', principal),
-      workflows: await namesOf('workflow', principal)
+      workflows: await namesOf('workflow', principal),
+      wires: runs.exposures.wires
     })
   )
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH } from '@svc/registry/kit'
+import { MAX_NAME_LENGTH, WireSchema } from '@svc/registry/kit'
 
 /** Selects one page of runnables. */
 export const RunnableQuerySchema = Type.Object(
@@ -16,12 +16,13 @@ export const RunnableQuerySchema = Type.Object(
   { title: 'RunnableQuery', additionalProperties: false }
 )
 
-/** The names of all runnables, by kind. */
+/** The names of all runnables, by kind, and the wires that serve them. */
 export const RegistrySchema = Type.Object(
   {
     agents: Type.Array(Type.String()),
     teams: Type.Array(Type.String()),
-    workflows: Type.Array(Type.String())
+    workflows: Type.Array(Type.String()),
+    wires: Type.Array(WireSchema)
   },
   { title: 'Registry' }
 )

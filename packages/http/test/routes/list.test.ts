@@ -42,7 +42,18 @@ t.test('the names of all runnables', async (t) => {
   const { get } = await buildApp(t, {
     runnables: [echo, scriptedRunnable([], { kind: 'workflow', name: 'flow' })]
   })
-  t.strictSame(await (await get('/registry')).json(), { agents: ['echo'], teams: [], workflows: ['flow'] })
+  t.strictSame(await (await get('/registry')).json(), {
+    agents: ['echo'],
+    teams: [],
+    workflows: ['flow'],
+    wires: [{ name: 'http', path: '/api' }]
+  })
+})
+
+t.test('the wires of an app, with their documents', async (t) => {
+  const { app, get } = await buildApp(t, { options: { swagger: true } })
+  const [{ document }] = ((await (await get('/registry')).json()) as { wires: [{ document: string }] }).wires
+  t.match((await app.inject(document)).json(), { openapi: '3.0.3' })
 })
 
 t.test('names of any script', async (t) => {

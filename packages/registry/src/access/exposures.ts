@@ -5,7 +5,7 @@ import type { Registry } from '../registry.ts'
 import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
 import { idOf, registryOf } from './registry-of.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
-import type { SurfaceOptions } from './surface-options.ts'
+import type { SurfaceOptions, Wire } from './surface-options.ts'
 import { isSame } from '../runnables/runnable-identity.ts'
 
 /** An exposed runnable, and the registry id of its runs. */
@@ -23,6 +23,7 @@ export interface ExposureListeners {
 /** The runnables that all surfaces of an engine expose. The app's own registry counts as the first surface. */
 export class Exposures implements AllSurfaces {
   readonly #surfaces: Exposed[] = []
+  readonly #wires: Wire[] = []
   /** The default of all surfaces. */
   readonly policy: AppPolicy
 
@@ -38,12 +39,18 @@ export class Exposures implements AllSurfaces {
     const policy = options.policy ?? this.#appPolicy
     const exposed = new Exposed(this, { ...options, surface: name, policy })
     this.#surfaces.push(exposed)
+    if (options.wire !== undefined) this.#wires.push(options.wire)
     return exposed
   }
 
   /** Lists every runnable that is exposed or registered; their runs are resumed after a restart. */
   list(): ExposedRunnable[] {
     return this.#all().filter((each) => !this.#isHidden(each))
+  }
+
+  /** The protocols that surfaces serve, in the order of their registration. */
+  get wires(): readonly Wire[] {
+    return this.#wires
   }
 
   /** The policy of a surface; undefined if it has none or is gone. */

@@ -32,14 +32,23 @@ export interface WireErrors extends AdmissionErrors {
   readonly RegisteredTwice: new (place: string) => Error
 }
 
+/** What a wire is, with paths below its prefix. */
+export interface WireDescription {
+  /** The name of its package: `@svc/ag-ui`. */
+  readonly plugin: string
+  /** The name of its protocol. */
+  readonly name: string
+  readonly path: string
+  readonly document: string
+}
+
 /**
  * Creates the surface of a wire in the scope of its routes; the app has a run engine.
- * @param plugin its name: `@svc/ag-ui`
  * @throws BadOption, RegisteredTwice
  */
 export function createWireSurface(
   scope: FastifyInstance,
-  plugin: string,
+  { plugin, name, path, document }: WireDescription,
   settings: WireSettings,
   errors: WireErrors
 ): WireSurface {
@@ -52,6 +61,7 @@ export function createWireSurface(
     surface: `${plugin} ${place}`,
     registry: settings.registry ?? registry,
     named: listNamed(settings, errors.BadOption),
+    wire: { name, path: prefix + path || '/', document: prefix + document },
     policy
   })
   const { url, clientInstructions, clientTools, onDisconnect, heartbeat } = settings

@@ -35,7 +35,12 @@ export {
   type SessionAccess,
   type SessionReference
 } from '../access/require-session.ts'
-export type { SurfaceOptions, SurfaceStartOptions } from '../access/surface-options.ts'
+export {
+  WireSchema,
+  type SurfaceOptions,
+  type SurfaceStartOptions,
+  type Wire
+} from '../access/surface-options.ts'
 export { toChallenge, type ChallengeCodes } from '../access/to-challenge.ts'
 
 export { requireFreePlace, rootOf } from '../app/app-scope.ts'
