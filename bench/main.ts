@@ -1,6 +1,7 @@
 import { reportAgentLoop } from './agent-loop.ts'
 import { reportBrowser } from './browser.ts'
 import { reportCluster } from './cluster.ts'
+import { reportConsole } from './console.ts'
 import { reportGrowth } from './growth.ts'
 import { reportGrpc } from './grpc.ts'
 import { reportMemory } from './memory.ts'
@@ -20,6 +21,7 @@ const SECTIONS: Record<string, (rounds: number, options: VoiceReportOptions) => 
   'agent-loop': reportAgentLoop,
   browser: reportBrowser,
   cluster: reportCluster,
+  console: reportConsole,
   memory: reportMemory,
   recall: reportRecall,
   sandbox: reportSandbox,

@@ -34,6 +34,8 @@ t.test('a service with all packages runs on it, and resumes after a restart', as
   const packages = globSync('packages/*', { cwd: ROOT })
   const building = start(t, [join(ROOT, 'node_modules/.bin/tsc'), '-b', ...packages], { cwd: ROOT })
   t.equal(await building.ended, 0, building.output.stdout)
+  const bundling = start(t, [process.execPath, 'packages/console/page/build/main.ts'], { cwd: ROOT })
+  t.equal(await bundling.ended, 0, bundling.output.stderr)
   const serve = async () => {
     const running = start(t, [...OLDEST, 'apps/demo/src/main.ts'], { cwd: ROOT, env })
     const said = await untilSaid(running, 'Stop with')

@@ -6,6 +6,7 @@ const ROOT = new URL('../', import.meta.url)
 /** The modules with the option schemas of each package. */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   a2a: ['options.ts', 'client/remote-options.ts', 'cards/card-options.ts', 'grpc/grpc-options.ts'],
+  console: ['options.ts'],
   gateway: ['options.ts'],
   http: ['options.ts'],
   mcp: ['options.ts'],

@@ -100,6 +100,25 @@ for (const name of packages) {
       )
     })
 
+    if (name === 'console')
+      await t.test('its page is in the tarball, and needs no bundler', async (t) => {
+        const app = t.testdir()
+        await install(tarballPath, name, app)
+        const code = `import consolePage from '@svc/console'
+          import { createRequire } from 'node:module'
+          import Fastify from 'fastify'
+          const app = Fastify()
+          await app.register(consolePage, { prefix: '/console' })
+          const { statusCode, body } = await app.inject('/console/')
+          const [script] = /assets\\/console-\\w+\\.js/.exec(body)
+          const found = await app.inject({ url: '/console/' + script, headers: { 'accept-encoding': 'br' } })
+          let bundler = true
+          try { createRequire(import.meta.url).resolve('esbuild') } catch { bundler = false }
+          console.log(statusCode, found.statusCode, found.headers['content-encoding'], bundler)`
+        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], app)
+        t.equal(stdout.trim(), '200 200 br false')
+      })
+
     if (name === 'runtime')
       await t.test('its sandbox finds its child script if only the tarball is installed', async (t) => {
         const app = t.testdir()

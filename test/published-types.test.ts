@@ -17,7 +17,8 @@ const PACKAGES = [
   'mcp',
   'ui-stream',
   'ag-ui',
-  'openai'
+  'openai',
+  'console'
 ]
 // A missing module, or a name that it does not export.
 const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/

@@ -25,7 +25,10 @@ export async function compileAsUser(cwd: string, ...args: string[]): Promise<str
 /** Builds and packs a package as for publishing; returns the path of the tarball. */
 export async function pack(name: string, folder: string): Promise<string> {
   const cwd = join(ROOT, 'packages', name)
-  await run(bin('tsc'), ['-b'], cwd)
+  const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as {
+    scripts: { build: string }
+  }
+  await run('sh', ['-c', scripts.build], cwd)
   const tarball = join(folder, `${name}.tgz`)
   await run(bin('pnpm'), ['pack', '--out', tarball], cwd)
   return tarball

@@ -28,7 +28,7 @@ export function checkNodePrefix(tree: SourceTree): string[] {
 }
 
 function packagesOf(text: string): string[] {
-  const bare = findImports(text).filter((specifier) => !specifier.startsWith('.') && !isNodeModule(specifier))
+  const bare = findImports(text).filter((specifier) => !/^[.#]/.test(specifier) && !isNodeModule(specifier))
   return [...new Set(bare.map(packageOf))]
 }
 

@@ -10,12 +10,13 @@ const kebabCase = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/
 /** The lines of a text, without an empty one at its end. */
 export const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 
-/** A source has at most 300 lines, a test at most 500. */
+/** A source has at most 300 lines, a test at most 500; so have components and style sheets of pages. */
 export function checkSizes(tree: SourceTree): string[] {
-  return findSourceFiles(tree).flatMap(({ path, text, role }) => {
-    const lines = countLines(text)
-    const max = role === 'test' ? maxTestLines : maxSourceLines
-    return lines > max ? [`${path}: ${lines} lines, at most ${max}`] : []
+  const ofPages = [...tree].flatMap(([path, text]) => (/\.(?:tsx|css)$/.test(path) ? [{ path, text }] : []))
+  return [...findSourceFiles(tree), ...ofPages].flatMap((file) => {
+    const lines = countLines(file.text)
+    const max = 'role' in file && file.role === 'test' ? maxTestLines : maxSourceLines
+    return lines > max ? [`${file.path}: ${lines} lines, at most ${max}`] : []
   })
 }
 

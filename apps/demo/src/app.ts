@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import consolePage from '@svc/console'
 import http, { errorHandler, requestLogging } from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
@@ -100,6 +101,14 @@ export async function buildApp(
   await app.register(voicePage, {
     ...{ prefix: VOICE, model: 'phone', base: OPENAI, needsToken: auth !== undefined },
     ...('listen' in voice ? { phrases: voice.phrases } : { phrases: [], missing: voice.missing })
+  })
+  await app.register(consolePage, {
+    prefix: '/',
+    title: 'Demo',
+    surfaces: {
+      ...{ http: '/api', agui: '/api', a2a: '/a2a' },
+      ...{ responses: OPENAI, realtime: OPENAI }
+    }
   })
   addFrontDoor(app)
 

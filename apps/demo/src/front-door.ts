@@ -3,15 +3,16 @@ import { SHOP } from './shop/pages/layout.ts'
 import { VOICE } from './voice/voice-page.ts'
 import { post } from './welcome.ts'
 
-/** Serves `GET /`, an overview of the service, and formats errors outside of `/api`. */
+/** Serves `GET /api`, an overview of the service for those who have no browser. */
 export function addFrontDoor(app: FastifyInstance): void {
-  app.get('/', (request, reply) => {
+  app.get('/api', (request, reply) => {
     const origin = `${request.protocol}://${request.host}`
     const base = `${origin}/api`
     const question = { input: 'How do I resume a stream?' }
     const page = {
       name: 'agent transport service',
       links: {
+        console: `${origin}/`,
         docs: `${base}/docs/`,
         agents: `${base}/agents`,
         teams: `${base}/teams`,

@@ -45,7 +45,9 @@ export function welcome({ DATA_DIR, DATABASE_URL, HOST, PORT }: Env, { label, ..
   const said = { role: 'user', parts: [{ kind: 'text', text: 'What is A2A?' }] }
   const message = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: said } }
   return `
-The agent transport service is up.
+The agent transport service is up. Its console, a page to look, talk and decide:
+
+  ${origin}/
 
   model   ${label}
   data    ${DATABASE_URL === undefined ? join(resolve(DATA_DIR), 'app.db') : withoutPassword(DATABASE_URL)}

@@ -21,15 +21,46 @@ async function makeApp(
 const ask = (app: FastifyInstance, input: string) =>
   app.inject({ method: 'POST', url: '/api/agents/assistant/run', payload: { input } })
 
-t.test('GET / says what there is', async (t) => {
+t.test('GET / is the console', async (t) => {
   const app = await makeApp(t)
-  const response = await app.inject({ url: '/', headers: { host: 'example.org:8080' } })
+  const page = await app.inject('/')
+  t.match(page.headers['content-type'], /^text\/html/)
+  t.match(page.body, /<script type="module" src="assets\//)
+  const { surfaces } = (await app.inject('/config.json')).json<{ surfaces: Record<string, string> }>()
+  t.match(surfaces, { http: './api', a2a: './a2a', responses: './v1' })
+})
+
+t.test('GET /api says what there is', async (t) => {
+  const app = await makeApp(t)
+  const response = await app.inject({ url: '/api', headers: { host: 'example.org:8080' } })
   t.equal(response.statusCode, 200)
   const { links, try: commands } = response.json<{ links: Record<string, string>; try: string[] }>()
   t.match(links, { agents: 'http://example.org:8080/api/agents' })
   for (const link of Object.values(links))
     t.equal((await app.inject(new URL(link).pathname)).statusCode, 200, link)
   t.equal(commands.filter((command) => command.startsWith('curl ')).length, 3)
+})
+
+t.test('GET /api/registry lists every wire, and each of their documents exists', async (t) => {
+  const app = await makeApp(t)
+  const { wires } = (await app.inject('/api/registry')).json<{
+    wires: { name: string; path: string; document?: string }[]
+  }>()
+  t.strictSame(
+    wires.map(({ name, path }) => `${name} ${path}`),
+    [
+      'http /api',
+      'ui-stream /api/chat',
+      'mcp /api/mcp',
+      'ag-ui /api/ag-ui',
+      'socket.io /socket.io',
+      'a2a /a2a',
+      'openai /v1',
+      'realtime /v1/realtime'
+    ]
+  )
+  for (const { name, document } of wires)
+    if (name !== 'realtime') t.equal((await app.inject(document!)).statusCode, 200, name)
 })
 
 t.test('errors outside of the API have the shape of all others', async (t) => {

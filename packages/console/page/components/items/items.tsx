@@ -1,0 +1,202 @@
+import { Component, type VNode } from 'preact'
+import { ApprovalCard } from '../approval-card.tsx'
+import { cleanLine, cleanText } from '../clean-text.ts'
+import { Details } from '../details.tsx'
+import { FileChip } from '../file-chip.tsx'
+import { Icon } from '../icon.tsx'
+import { InputCard } from '../input-card.tsx'
+import { JsonTree } from '../json-tree.tsx'
+import { Markdown } from '../markdown.tsx'
+import { memo } from '../memo.tsx'
+import { formatDuration } from '../time.tsx'
+import { useGradually } from '../use-gradually.ts'
+import { WebLink } from '../web-link.tsx'
+import { Citation } from './citation.tsx'
+import { isSameStretch, Lanes, toStretches, type Stretch } from './lanes.tsx'
+import './items.css'
+import type { InputItem, PartItem, RunItem, ToolItem } from '../../models/run-items.ts'
+
+/** Items and lanes that are drawn together. */
+const CHUNK = 10
+
+interface ItemsProps {
+  items: readonly RunItem[]
+  runId: string
+  isOver: boolean
+}
+
+/** The items of a run; those of members in lanes. Of thousands, only chunks in view and those that change cost anything. */
+export function Items({ items, runId, isOver }: ItemsProps) {
+  const stretches = toStretches(items)
+  const count = useGradually(Math.ceil(stretches.length / CHUNK), 1)
+  return (
+    <>
+      {Array.from({ length: count }, (_, at) => {
+        const chunk = stretches.slice(at * CHUNK, (at + 1) * CHUNK)
+        return <Chunk key={at} stretches={chunk} runId={runId} isOver={isOver} />
+      })}
+    </>
+  )
+}
+
+class Chunk extends Component<Omit<ItemsProps, 'items'> & { stretches: readonly Stretch[] }> {
+  override shouldComponentUpdate({ stretches, isOver }: Readonly<Chunk['props']>): boolean {
+    const { props } = this
+    const isSame = (stretch: Stretch, at: number) => isSameStretch(stretch, props.stretches[at])
+    return isOver !== props.isOver || stretches.length !== props.stretches.length || !stretches.every(isSame)
+  }
+
+  override render(): VNode {
+    const { stretches, runId, isOver } = this.props
+    const draw = (item: RunItem) => <Item item={item} runId={runId} isOver={isOver} />
+    return (
+      <div class="chunk">
+        {stretches.map((stretch) =>
+          stretch.of === 'members' ? (
+            <Lanes key={stretch.id} lanes={stretch.lanes} draw={draw} />
+          ) : (
+            <div key={stretch.item.id} class="item">
+              {draw(stretch.item)}
+            </div>
+          )
+        )}
+      </div>
+    )
+  }
+}
+
+const Item = memo(function Item({ item, runId, isOver }: { item: RunItem; runId: string; isOver: boolean }) {
+  switch (item.kind) {
+    case 'text':
+      return (
+        <>
+          <Markdown text={item.text} />
+          {item.isCut && <p class="hint">Interrupted</p>}
+        </>
+      )
+    case 'heard':
+      return <p class="asked-bubble said">{cleanText(item.text || '…')}</p>
+    case 'reasoning':
+      return (
+        <Details
+          summary={
+            <>
+              <Icon name="think" /> Reasoning
+            </>
+          }
+        >
+          {() => <Markdown text={item.text} />}
+        </Details>
+      )
+    case 'tool':
+      return <Tool item={item} isOver={isOver} />
+    case 'input':
+      return <Input item={item} isOver={isOver} />
+    case 'error':
+      return (
+        <p class="notice bad" role="alert">
+          {cleanLine(item.error.message, 500)} <code>{cleanLine(item.error.code, 80)}</code>
+        </p>
+      )
+    default:
+      return <Part item={item} runId={runId} />
+  }
+})
+
+const TOOL_STATES = { drafted: 'preparing', called: 'working', done: 'done', failed: 'failed' } as const
+
+function Tool({ item, isOver }: { item: ToolItem; isOver: boolean }) {
+  const { toolName, args, draft, state, result, error, durationMs, approval } = item
+  const waits = approval !== undefined && approval.answer === undefined && !isOver
+  const label = waits ? 'waits for you' : isOver && state === 'called' ? 'not finished' : TOOL_STATES[state]
+  return (
+    <>
+      <Details
+        summary={
+          <>
+            <Icon name="tool" />
+            <code class="ellipsis">{cleanLine(toolName, 100)}</code>
+            <span class={state === 'failed' ? 'bad' : undefined}>{label}</span>
+            {durationMs !== undefined && <span>{formatDuration(durationMs)}</span>}
+          </>
+        }
+      >
+        {() => (
+          <>
+            {draft !== '' && <pre class="draft">{cleanText(draft)}</pre>}
+            {args !== undefined && <JsonTree value={args} label="arguments" />}
+            {state === 'done' && <JsonTree value={result} label="result" />}
+            {error !== undefined && (
+              <p class="notice bad">
+                {cleanLine(error.message, 1_000)} <code>{cleanLine(error.code, 80)}</code>
+              </p>
+            )}
+            {approval?.answer !== undefined && (
+              <p class="hint">
+                {approval.answer.approved ? 'Approved' : 'Denied'}
+                {approval.answer.reason !== undefined && `: ${cleanLine(approval.answer.reason, 500)}`}
+              </p>
+            )}
+          </>
+        )}
+      </Details>
+      {waits && <ApprovalCard asked={{ ...approval, toolName }} />}
+    </>
+  )
+}
+
+function Input({ item: { request, response }, isOver }: { item: InputItem; isOver: boolean }) {
+  if (response === undefined && !isOver) return <InputCard asked={request} />
+  const { message, toolName, kind } = request
+  return (
+    <Details
+      summary={
+        <>
+          <Icon name="ask" />
+          <span class="ellipsis">{cleanLine(message ?? toolName ?? kind)}</span>
+          <span>{response === undefined ? 'not answered' : ACTIONS[response.action]}</span>
+        </>
+      }
+    >
+      {() =>
+        response?.content === undefined ? (
+          <p class="hint">{kind === 'tool' ? 'The result is that of the tool.' : 'Without content.'}</p>
+        ) : (
+          <JsonTree value={response.content} label="answer" />
+        )
+      }
+    </Details>
+  )
+}
+
+const ACTIONS = { accept: 'answered', decline: 'declined', cancel: 'expired' } as const
+
+function Part({ item: { part }, runId }: { item: PartItem; runId: string }) {
+  switch (part.type) {
+    case 'file':
+      return <FileChip runId={runId} file={part} />
+    case 'citation':
+      return <Citation part={part} />
+    case 'structured':
+      return <JsonTree value={part.value} label="structured output" />
+    case 'browser.page':
+      return (
+        <p class="hint">
+          <WebLink href={part.url}>{cleanLine(part.title || part.url)}</WebLink>
+        </p>
+      )
+    default:
+      return part.name === 'steer' ? (
+        <p class="asked-bubble">{cleanText(messageOf(part.value))}</p>
+      ) : (
+        <Details summary={<code>{cleanLine(part.name, 100)}</code>}>
+          {() => <JsonTree value={part.value} label={cleanLine(part.name, 100)} />}
+        </Details>
+      )
+  }
+}
+
+function messageOf(value: unknown): string {
+  const { message } = (value ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : JSON.stringify(message ?? value)
+}

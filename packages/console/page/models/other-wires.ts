@@ -1,0 +1,75 @@
+import { createParser } from 'eventsource-parser'
+import { call, segment, send } from '../api/client.ts'
+import { surfaceUrl } from '../api/config.ts'
+import type { RunModel } from './run-model.ts'
+
+/** Messages of a wire that are read at most. */
+const MAX_EVENTS = 1_000
+
+/** How another wire tells a run. */
+export interface OtherWire {
+  readonly name: string
+  /** What its clients get, in order; undefined if the service does not say where the wire is. */
+  read: ((signal: AbortSignal) => Promise<readonly unknown[]>) | undefined
+}
+
+/** The wires that can tell a run which they did not start. */
+export function otherWires({ runId, start }: RunModel): OtherWire[] {
+  const { kind = 'agent', name = '', sessionId = '' } = start ?? {}
+  const threads = `ag-ui/${kind}/${segment(name)}/threads/${segment(sessionId)}/connect`
+  const responses = `responses/resp_${segment(runId)}?stream=true`
+  return [
+    { name: 'Responses', read: readerAt(surfaceUrl('responses'), responses, readEvents) },
+    {
+      name: 'AG-UI',
+      read: readerAt(surfaceUrl('agui'), threads, async (url, signal) =>
+        eventsOf(runId, await readEvents(url, signal))
+      )
+    },
+    { name: 'A2A', read: readerAt(surfaceUrl('a2a'), '', (url, signal) => readTask(url, runId, signal)) }
+  ]
+}
+
+function readerAt(
+  base: URL | undefined,
+  path: string,
+  read: (url: string, signal: AbortSignal) => Promise<readonly unknown[]>
+): OtherWire['read'] {
+  return base && ((signal) => read(new URL(path, base).href, signal))
+}
+
+async function readTask(url: string, runId: string, signal: AbortSignal): Promise<unknown[]> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: runId } }
+  const headers = { 'a2a-version': '1.0' }
+  const { result, error } = await call<{ result?: unknown; error?: { message: string } }>(url, {
+    ...{ method: 'POST', body, headers, signal }
+  })
+  if (error !== undefined) throw new Error(error.message)
+  return [result]
+}
+
+/** The events of a stream until it ends, the first ones if there are many. */
+async function readEvents(url: string, signal: AbortSignal): Promise<unknown[]> {
+  const response = await send(url, { headers: { accept: 'text/event-stream' }, signal })
+  const events: unknown[] = []
+  const parser = createParser({
+    onEvent: ({ data }) => void (data !== '[DONE]' && events.push(JSON.parse(data)))
+  })
+  const body = response.body!.pipeThrough(new TextDecoderStream())
+  for (const reader = body.getReader(); events.length < MAX_EVENTS;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    parser.feed(value)
+  }
+  return events.slice(0, MAX_EVENTS)
+}
+
+// A thread has all runs of its session, one after the other.
+function eventsOf(runId: string, events: readonly unknown[]): readonly unknown[] {
+  const named = events as readonly { type?: string; runId?: string }[]
+  const from = named.findIndex((event) => event.type === 'RUN_STARTED' && event.runId === runId)
+  const next = named.findIndex(
+    (event, at) => at > from && event.type === 'RUN_STARTED' && event.runId !== runId
+  )
+  return from === -1 ? [] : events.slice(from, next === -1 ? undefined : next)
+}

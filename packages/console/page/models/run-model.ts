@@ -1,0 +1,264 @@
+import type { PartOf, RunStatus, Usage } from '@svc/registry'
+import { signal } from '@preact/signals'
+import type { StreamedPart } from '../api/event-stream.ts'
+import type { RunItem, TextItem, ToolItem } from './run-items.ts'
+
+/**
+ * Folds the log of a run into what a view shows. Items are never changed: a changed one is another object, so that views compare them by
+ * identity. `version` changes once per `push`.
+ */
+export class RunModel {
+  readonly runId: string
+  readonly version = signal(0)
+  items: RunItem[] = []
+  status: RunStatus = 'submitted'
+  start: PartOf<'start'> | undefined
+  /** What the visitor has just asked here, until the log says it; files still serve to show them, and to send them again. */
+  asked: { readonly input: unknown; readonly files?: readonly File[] | undefined } | undefined
+  /** It is a call: its input is how it was set up. */
+  isCall = false
+  startedAt: number | undefined
+  endedAt: number | undefined
+  usage: Usage | undefined
+  finish: PartOf<'finish'> | undefined
+  error: PartOf<'error'>['error'] | undefined
+  /** The number of runs before this one, while it waits for its turn. */
+  queuePosition: number | undefined
+  lastSeq = 0
+  readonly #places = new Map<string, number>()
+  // Where the current step of each source begins.
+  readonly #steps = new Map<string, number>()
+  readonly #waiting = new Set<string>()
+
+  constructor(runId: string) {
+    this.runId = runId
+  }
+
+  get isOver(): boolean {
+    return this.status === 'completed' || this.status === 'failed' || this.status === 'canceled'
+  }
+
+  /** Adds parts in the order of the log; parts that it has are ignored. */
+  push(parts: readonly StreamedPart[]): void {
+    for (const part of parts) {
+      if (part.seq !== undefined) {
+        if (part.seq <= this.lastSeq) continue
+        this.lastSeq = part.seq
+      }
+      this.#add(part, part.at ?? Date.now())
+    }
+    // Another list for views that compare it.
+    this.items = [...this.items]
+    this.version.value++
+  }
+
+  /** Notes how the run stands, as a record has it; a log that is read knows it better. */
+  noteStatus(status: RunStatus): void {
+    if (this.lastSeq > 1) return
+    this.status = status
+    this.version.value++
+  }
+
+  #add(part: StreamedPart, at: number): void {
+    const source = part.source ?? []
+    const path = source.join('/')
+    if (part.type !== 'start' && part.type !== 'data' && this.status === 'submitted') this.status = 'working'
+    switch (part.type) {
+      case 'start':
+        if (source.length > 0) return
+        this.start = part
+        this.startedAt = at
+        this.status = part.queued ? 'submitted' : 'working'
+        return
+      case 'text':
+      case 'reasoning':
+        return this.#addText(part, { source, path, at })
+      case 'tool.call.delta':
+        return this.#changeTool(part, at, (tool) => ({ ...tool, draft: tool.draft + part.delta }))
+      case 'tool.call':
+        return this.#changeTool(part, at, (tool) => ({
+          ...tool,
+          ...{ args: part.args, draft: '', state: 'called', isOfClient: part.runsAt === 'client' }
+        }))
+      case 'tool.approval.request': {
+        const { approvalId, args, expiresAt } = part
+        this.#wait(approvalId)
+        const approval = { approvalId, args, expiresAt, answer: undefined }
+        return this.#changeTool(part, at, (tool) => ({ ...tool, approval }))
+      }
+      case 'tool.approval.response':
+        return this.#answerApproval(part)
+      case 'tool.result': {
+        const { result, durationMs } = part
+        return this.#changeTool(part, at, (tool) => ({ ...tool, state: 'done', result, durationMs }))
+      }
+      case 'tool.error':
+        return this.#changeTool(part, at, (tool) => ({ ...tool, state: 'failed', error: part.error }))
+      case 'input.request':
+        this.#wait(part.inputId)
+        return this.#put({ kind: 'input', id: part.inputId, source, at, request: part, response: undefined })
+      case 'input.response': {
+        this.#resume(part.inputId)
+        const item = this.#find(part.inputId)
+        if (item?.kind === 'input') this.#put({ ...item, response: part })
+        return
+      }
+      case 'step.start': {
+        const begun = this.#steps.get(path)
+        if (part.attempt > 1 && begun !== undefined) this.#void(begun, path)
+        this.#steps.set(path, this.items.length)
+        return
+      }
+      case 'file':
+      case 'citation':
+      case 'structured':
+        return this.#put({ kind: part.type, id: this.#newId(part), source, at, part })
+      case 'browser.page':
+        return this.#put({ kind: 'page', id: this.#newId(part), source, at, part })
+      case 'voice.transcript':
+        this.isCall = true
+        return this.#put({ kind: 'heard', id: `heard-${part.itemId}`, source, at, text: part.text })
+      case 'voice.turn':
+        return this.#endVoiceTurn(part)
+      case 'data':
+        return this.#addData(part, source, at)
+      case 'error':
+        this.#put({ kind: 'error', id: this.#newId(part), source, at, error: part.error })
+        if (source.length > 0) return
+        this.error = part.error
+        return this.#end('failed', at)
+      case 'finish':
+        if (source.length > 0) return
+        this.finish = part
+        this.usage = part.usage
+        return this.#end(part.finishReason === 'canceled' ? 'canceled' : 'completed', at)
+      default:
+        // Steps, parts of calls, and types that are not known.
+        return
+    }
+  }
+
+  #addText(
+    { type, text }: PartOf<'text' | 'reasoning'>,
+    { source, path, at }: { source: readonly string[]; path: string; at: number }
+  ): void {
+    const last = this.items.at(-1)
+    if (last?.kind === type && last.source.join('/') === path)
+      return this.#put({ ...last, text: (last as TextItem).text + text })
+    // Members that write at the same time keep their own items within a step.
+    if (source.length > 0) {
+      const begun = this.#steps.get(path) ?? 0
+      const index = this.items.findLastIndex(
+        (item, place) => place >= begun && item.source.join('/') === path
+      )
+      const own = this.items[index]
+      if (own?.kind === type) return this.#put({ ...own, text: (own as TextItem).text + text })
+    }
+    this.#put({ kind: type, id: `${type}-${this.#counter++}`, source, at, text })
+  }
+
+  #counter = 0
+
+  // What was spoken of an answer stands for all its increments.
+  #endVoiceTurn({ text, status }: PartOf<'voice.turn'>): void {
+    this.isCall = true
+    // The words of the user were lost: there is no answer.
+    if (status === 'failed' && text === '') return
+    const isOfTurn = ({ id, kind }: RunItem) => kind === 'text' && Number(id.split('-')[1]) >= this.#turn
+    const first = this.items.find(isOfTurn)
+    const isCut = status === 'interrupted'
+    this.items = this.items.filter((item) => item === first || !isOfTurn(item))
+    this.#index()
+    if (first?.kind === 'text') this.#put({ ...first, text, isCut })
+    this.#turn = this.#counter
+  }
+
+  // The number of the first item of the turn of a call.
+  #turn = 0
+
+  #addData(part: PartOf<'data'>, source: readonly string[], at: number): void {
+    if (part.name === 'queue') {
+      const { position } = (part.value ?? {}) as { position?: number }
+      this.queuePosition = position
+      return
+    }
+    if (part.transient) return
+    this.#put({ kind: part.name === 'steer' ? 'steer' : 'data', id: this.#newId(part), source, at, part })
+  }
+
+  #answerApproval({
+    approvalId,
+    toolCallId,
+    approved,
+    reason,
+    args
+  }: PartOf<'tool.approval.response'>): void {
+    this.#resume(approvalId)
+    const item = this.#find(toolCallId)
+    if (item?.kind !== 'tool' || item.approval === undefined) return
+    const approval = { ...item.approval, answer: { approved, reason } }
+    this.#put({ ...item, approval, ...(args !== undefined && { args }) })
+  }
+
+  #changeTool(
+    part: StreamedPart & { toolCallId: string; toolName: string; parentToolCallId?: string },
+    at: number,
+    change: (tool: ToolItem) => ToolItem
+  ): void {
+    const { toolCallId, toolName, parentToolCallId, source = [] } = part
+    const found = this.#find(toolCallId)
+    const tool: ToolItem =
+      found?.kind === 'tool'
+        ? found
+        : {
+            ...{ kind: 'tool', id: toolCallId, source, at, toolCallId, toolName, parentToolCallId },
+            ...{ isOfClient: false, draft: '', args: undefined, state: 'drafted', result: undefined },
+            ...{ error: undefined, durationMs: undefined, approval: undefined }
+          }
+    this.#put(change(tool))
+  }
+
+  #newId(part: StreamedPart): string {
+    return `${part.type}-${this.#counter++}`
+  }
+
+  #find(id: string): RunItem | undefined {
+    const place = this.#places.get(id)
+    return place === undefined ? undefined : this.items[place]
+  }
+
+  #put(item: RunItem): void {
+    const place = this.#places.get(item.id)
+    if (place === undefined) this.#places.set(item.id, this.items.push(item) - 1)
+    else this.items[place] = item
+  }
+
+  // Removes what a step has said before it was repeated.
+  #void(begun: number, path: string): void {
+    const isVoid = (item: RunItem, at: number) => at >= begun && item.source.join('/') === path
+    this.items = this.items.filter((item, at) => !isVoid(item, at))
+    this.#index()
+  }
+
+  #index(): void {
+    this.#places.clear()
+    for (const [at, { id }] of this.items.entries()) this.#places.set(id, at)
+  }
+
+  #wait(id: string): void {
+    this.#waiting.add(id)
+    this.status = 'input-required'
+  }
+
+  #resume(id: string): void {
+    this.#waiting.delete(id)
+    if (this.#waiting.size === 0) this.status = 'working'
+  }
+
+  #end(status: RunStatus, at: number): void {
+    this.status = status
+    this.endedAt = at
+    this.queuePosition = undefined
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,138 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { hrefOf } from '../../app/router.ts'
+import { cleanLine } from '../../components/clean-text.ts'
+import { FilePreview } from '../../components/file-chip.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Empty, ErrorNotice } from '../../components/notice.tsx'
+import { Status } from '../../components/status.tsx'
+import { StreamNotice } from '../../components/stream-notice.tsx'
+import { WebLink } from '../../components/web-link.tsx'
+import { toFilm, type Frame } from '../../models/film.ts'
+import type { ToolItem } from '../../models/run-items.ts'
+import { WatchedRun } from '../../models/watched-run.ts'
+
+/** The screenshots of a run as a strip, each with the action that followed; while the run goes on, the newest one is in view. */
+export function Film({ runId }: { runId: string }) {
+  const watched = useMemo(() => new WatchedRun(runId), [])
+  useEffect(() => {
+    watched.follow()
+    return () => watched.close()
+  }, [])
+  const { run, stream, fault } = watched
+  void run.version.value
+  const frames = useMemo(() => toFilm(run.items), [run.items])
+  const strip = useNewest(frames.length)
+  return (
+    <div class="film">
+      <header class="view-head">
+        <a class="button quiet icon" href={hrefOf(['browser'])} aria-label="All runs with a browser">
+          <Icon name="back" />
+        </a>
+        <h1 class="ellipsis">{cleanLine(run.start?.name ?? 'Run', 100)}</h1>
+        {run.start !== undefined && <Status status={run.status} />}
+        <a class="button end" href={hrefOf(['run', runId])}>
+          <Icon name="runs" /> Run
+        </a>
+      </header>
+      {fault.value !== undefined && <ErrorNotice error={fault.value} />}
+      <StreamNotice state={stream.value} />
+      {frames.length === 0 && (
+        <Empty icon="film" title={run.isOver ? 'No screenshots' : 'No screenshots yet'}>
+          <p>An agent keeps them with its option “screenshots”, or if its model sees them.</p>
+        </Empty>
+      )}
+      {frames.length > 0 && (
+        <ol class="strip" ref={strip} tabIndex={0} aria-label="Screenshots, oldest first">
+          {frames.map(({ id, ...frame }, at) => (
+            <Shot key={id} runId={runId} number={at + 1} {...frame} />
+          ))}
+        </ol>
+      )}
+    </div>
+  )
+}
+
+function Shot({
+  runId,
+  number,
+  file,
+  source,
+  page,
+  actions
+}: Omit<Frame, 'id'> & { runId: string; number: number }) {
+  const [place, isSeen] = useSeen()
+  const { fileId, mimeType } = file
+  return (
+    <li class="shot" ref={place}>
+      <p class="row">
+        <span class="chip">{number}</span>
+        <span class="ellipsis shot-page">
+          {page === undefined ? (
+            'No page'
+          ) : (
+            <WebLink href={page.url}>{cleanLine(page.title || page.url, 120)}</WebLink>
+          )}
+        </span>
+        {source.length > 0 && <bdi class="hint ellipsis">{cleanLine(source.join(' › '), 60)}</bdi>}
+      </p>
+      <div class="shot-image">
+        {isSeen && fileId !== undefined && (
+          <FilePreview {...{ runId, fileId, mimeType }} name={`Screenshot ${number}`} />
+        )}
+      </div>
+      {actions.map((action) => (
+        <Action key={action.id} action={action} />
+      ))}
+    </li>
+  )
+}
+
+function Action({ action }: { action: ToolItem }) {
+  const { args, state, error } = action
+  return (
+    <p class="shot-action" data-state={state}>
+      <Icon name="right" />
+      <strong>{cleanLine(action.toolName.replace(/^browser_/, ''), 60)}</strong>
+      {Object.entries((args ?? {}) as object).map(([key, value]) => (
+        <span key={key}>
+          <span class="hint">{cleanLine(key, 30)}</span>{' '}
+          <bdi>{cleanLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), 120)}</bdi>
+        </span>
+      ))}
+      {error !== undefined && <span class="bad">{cleanLine(error.message, 200)}</span>}
+    </p>
+  )
+}
+
+/** Whether an element was ever near the window: what is further away loads nothing. */
+function useSeen() {
+  const place = useRef<HTMLLIElement>(null)
+  const [isSeen, setSeen] = useState(false)
+  useEffect(() => {
+    const watcher = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting !== true) return
+        setSeen(true)
+        watcher.disconnect()
+      },
+      { rootMargin: '50%' }
+    )
+    watcher.observe(place.current!)
+    return () => watcher.disconnect()
+  }, [])
+  return [place, isSeen] as const
+}
+
+/** Scrolls to the end as it grows, unless the visitor looks at an earlier frame. */
+function useNewest(count: number) {
+  const strip = useRef<HTMLOListElement>(null)
+  const before = useRef(0)
+  useEffect(() => {
+    const element = strip.current
+    if (element === null) return
+    const wasAtEnd = before.current - element.scrollLeft - element.clientWidth < 48
+    if (wasAtEnd && before.current > 0) element.scrollLeft = element.scrollWidth
+    before.current = element.scrollWidth
+  }, [count])
+  return strip
+}

@@ -1,0 +1,88 @@
+import { Type } from '@sinclair/typebox'
+import { tellable, type Registry, type RunContext } from '@svc/registry'
+import { Agent, defineTool } from '@svc/runtime'
+import { scriptedModel } from '@svc/runtime/testing'
+import { HOSTILE } from './hostile-texts.ts'
+
+const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 }
+/** Characters of what is a name or a title; texts, arguments and results are as long as they are. */
+const NAME = 4_000
+
+const textOf = ({ metadata }: RunContext) => HOSTILE[metadata['case'] ?? ''] ?? ''
+const nest = (text: string) =>
+  Object.fromEntries([[text.slice(0, NAME), [text, { [`${text.slice(0, 100)} `]: text }]]])
+
+/**
+ * Adds two agents that write a hostile text into every field that a model or a tool fills: `hostile` ends, `asking` waits for an approval
+ * and for an answer. The metadata `case` names the text.
+ */
+export function addHostile(registry: Registry): void {
+  registry.add({
+    kind: 'agent',
+    name: 'hostile',
+    description: HOSTILE['script element'],
+    async *stream(_input, context) {
+      const text = textOf(context)
+      const name = text.slice(0, NAME)
+      const call = { toolCallId: 'call-1', toolName: name }
+      const failing = { toolCallId: `${name}2`, toolName: 'fails' }
+      const error = { code: name, message: text }
+      yield { type: 'step.start', index: 0, attempt: 1, model: { provider: name, modelId: name } }
+      yield { type: 'reasoning', text }
+      yield { type: 'text', text: text.slice(0, text.length / 2) }
+      yield { type: 'text', text: text.slice(text.length / 2) }
+      yield { type: 'tool.call', args: nest(text), ...call }
+      yield { type: 'tool.result', result: nest(text), durationMs: 1, ...call }
+      yield { type: 'tool.call', args: text, ...failing }
+      yield { type: 'tool.error', error, ...failing }
+      yield { type: 'citation', url: name, title: name, quote: name, documentId: name }
+      yield { type: 'citation', url: `https://a.example/${name}`, quote: text }
+      yield { type: 'data', name, value: nest(text) }
+      yield { type: 'file', fileId: name, mimeType: name, filename: name, purpose: name }
+      yield { type: 'file', url: name, mimeType: 'image/svg+xml', filename: name, size: 1 }
+      yield { type: 'browser.page', index: 0, url: name, title: name }
+      yield { type: 'text', text, source: [name, 'member'] }
+      yield { type: 'structured', value: nest(text) }
+      yield { type: 'step', index: 0, usage, model: { provider: name, modelId: name } }
+      throw tellable({ code: 'HOSTILE', message: text })
+    }
+  })
+  registry.add({
+    kind: 'agent',
+    name: 'asking',
+    async *stream(_input, context) {
+      const text = textOf(context)
+      // Questions are stored, and no store takes halves of surrogate pairs.
+      const name = text.slice(0, 1_000).toWellFormed()
+      const call = { toolCallId: 'call-1', toolName: name }
+      yield { type: 'tool.call', args: nest(text), ...call }
+      const field = { title: name, description: name, default: name }
+      const schema = Type.Object({
+        // The service refuses this key in a schema.
+        [name === '__proto__' ? 'proto' : name.slice(0, 200)]: Type.String(field),
+        choice: Type.Union([Type.Literal(name), Type.Literal(2)])
+      })
+      await Promise.all([
+        context.approvals.request({ args: nest(text), ...call }),
+        context.ask({ message: name, schema })
+      ])
+    }
+  })
+}
+
+/** Adds an agent that calls a tool with what it is told, and then answers with it. */
+export function addEcho(registry: Registry): void {
+  const echo = defineTool({
+    name: 'echo',
+    description: 'Echoes',
+    input: Type.Object({ text: Type.String() }),
+    execute: ({ text }) => nest(text)
+  })
+  const model = scriptedModel(({ prompt }) => {
+    const { content } = prompt.findLast(({ role }) => role === 'user')!
+    const text = (content as { text?: string }[]).map((part) => part.text ?? '').join('')
+    if (prompt.at(-1)!.role === 'tool') return { reasoning: text, text: [text] }
+    return { toolCalls: [{ toolName: 'echo', args: { text } }] }
+  })
+  new Agent({ name: 'echo', model, registry, tools: [echo] })
+}
