@@ -29,7 +29,8 @@ class AgUiWire implements Wire {
   readonly answersByPlan = true
   readonly hides = {
     asked: 'an interrupt is what the run waits for where a stream ends',
-    resultTypes: 'results are texts'
+    resultTypes: 'results are texts',
+    unendedEdits: 'edited arguments come with the result'
   }
   readonly #origin: string
 

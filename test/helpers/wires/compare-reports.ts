@@ -40,15 +40,16 @@ function visibleCalls(calls: readonly ReportedCall[], hides: Wire['hides']): obj
   const ended = hides.failedCalls === undefined ? calls : calls.filter(hasResult)
   const shown = ended.map(({ tool, args, outcome }) => ({
     tool,
-    ...(hides.args === undefined && { args: visibleArgs(args, hides) }),
+    ...(hides.args === undefined && { args: visibleArgs(args, outcome, hides) }),
     ...(hides.outcomes === undefined && { outcome: visibleOutcome(outcome, hides) })
   }))
   return hides.order === undefined ? shown : shown.toSorted(byJson)
 }
 
 // An approval adds who has approved.
-function visibleArgs(args: unknown, hides: Wire['hides']): unknown {
-  if (hides.editedArgs === undefined) return args
+function visibleArgs(args: unknown, outcome: ReportedCall['outcome'], hides: Wire['hides']): unknown {
+  const isHidden = outcome === undefined ? (hides.editedArgs ?? hides.unendedEdits) : hides.editedArgs
+  if (isHidden === undefined) return args
   const { by: _, ...first } = args as { by?: number }
   return first
 }

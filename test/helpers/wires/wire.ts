@@ -71,12 +71,15 @@ export interface Report {
   usage: Usage | undefined
 }
 
-/** What a wire may leave out by design. `args`, `editedArgs`, `order`, `outcomes`, `errors` and `resultTypes` are those of calls; `failedCalls` are calls without a
- * result, and `steps` where the texts of steps end. */
+/**
+ * What a wire may leave out by design. `args`, `editedArgs`, `order`, `outcomes`, `errors` and `resultTypes` are those of calls; `unendedEdits` are
+ * edited arguments of calls that a cancellation ended, `failedCalls` calls without a result, and `steps` where the texts of steps end.
+ */
 export type Hideable =
   | keyof Report
   | 'args'
   | 'editedArgs'
+  | 'unendedEdits'
   | 'order'
   | 'outcomes'
   | 'errors'
