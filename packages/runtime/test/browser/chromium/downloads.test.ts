@@ -64,8 +64,16 @@ t.test('downloads are refused unless wanted', needsChromium, async (t) => {
 for (const name of ['Endless', 'Declared', 'Blob'])
   t.test(`a download over the limit is cut: ${name}`, needsChromium, async (t) => {
     const { desk, click } = await make(t, 200_000)
-    const { downloads, notices } = await click(name)
+    let { downloads, notices } = await click(name)
     t.same(downloads, [])
+    // On a busy machine a large blob may begin once the page is quiet: then the next action has it.
+    while (notices.length === 0) {
+      ;({ downloads, notices } = await desk.act(
+        { action: 'press', key: 'Tab' },
+        new AbortController().signal
+      ))
+      t.same(downloads, [])
+    }
     t.match(notices, [/^The download of "\w+\.bin" was refused: over 200000 bytes$/])
     t.match(await desk.look(), { text: /Small/ }, 'the page is still there')
   })
