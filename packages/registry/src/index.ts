@@ -76,7 +76,13 @@ export type { RunEventMap } from './contract/run-events.ts'
 export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
 export { SILENT_LOG, type RunLog } from './contract/run-log.ts'
 export { isTerminalStatus, type RunRecord, type RunStatus } from './contract/run-record.ts'
-export { collectRun, type RunFile, type RunResult, type ToolCall } from './contract/run-result.ts'
+export {
+  collectRun,
+  type RunFile,
+  type RunResult,
+  type RunStats,
+  type ToolCall
+} from './contract/run-result.ts'
 export type {
   PartSink,
   PushedParts,

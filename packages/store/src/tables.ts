@@ -29,6 +29,8 @@ export interface Tables {
     ended_at: number | null
     /** The beginning of the result. */
     preview: string | null
+    /** `RunStats` as JSON; null until the run ends. */
+    stats: string | null
     /** Bytes of its files. */
     file_bytes: number
     /** When it was put into the queue; null if it began at once. While it waits its epoch is 0. */

@@ -66,7 +66,15 @@ type Head = Omit<StoredRun, 'result' | 'inputs'>
 
 // What the record and what is listed of it both say.
 const headOf = (run: Head) => ({ ...storedRun(run as StoredRun), ...DIFFERENT })
-const DIFFERENT = { result: null, inputs: [], bytes: 0, preview: null, queuePosition: null, waiting: null }
+const DIFFERENT = {
+  result: null,
+  inputs: [],
+  bytes: 0,
+  preview: null,
+  stats: null,
+  queuePosition: null,
+  waiting: null
+}
 
 /** The same the plain way. */
 class Model {

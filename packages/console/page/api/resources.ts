@@ -7,6 +7,7 @@ import type {
   RunnableMetadata,
   RunRecord,
   RunResult,
+  RunStats,
   RunStatus,
   Session,
   SessionChange,
@@ -18,8 +19,8 @@ import { toStartBody } from './start-body.ts'
 
 type Signal = Pick<ApiRequest, 'signal'>
 
-/** A run as an item of a list. */
-export interface RunItem extends Omit<RunRecord, 'result'> {
+/** A run as an item of a list; what it took is known once it is over. */
+export interface RunItem extends Omit<RunRecord, 'result'>, Partial<RunStats> {
   readonly preview?: string
 }
 
@@ -67,6 +68,8 @@ export interface RunFilter {
   readonly status?: RunStatus | undefined
   readonly name?: string | undefined
   readonly metadata?: { readonly key: string; readonly value: string } | undefined
+  /** Only runs that changed then or later, last changed first; ISO 8601. */
+  readonly since?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }

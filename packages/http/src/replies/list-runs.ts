@@ -20,7 +20,8 @@ export function listRuns(
         return { items: page.runs, nextCursor: page.nextCursor }
       },
       encode: (run) => JSON.stringify(toItem(run)),
-      cursorOf: ({ runId, createdAt: at }) => formatRunCursor({ runId, at })
+      cursorOf: ({ runId, createdAt, updatedAt }) =>
+        formatRunCursor({ runId, at: filter.since === undefined ? createdAt : updatedAt })
     },
     { limit, ...(cursor !== undefined && { cursor }) }
   )
@@ -28,10 +29,11 @@ export function listRuns(
 
 /** A run as an item of a list. @param prefix of the routes */
 export function toRunItem(run: RunSummary, prefix: string) {
-  const { preview } = run
+  const { preview, stats } = run
   return {
     ...toRunRecord(run),
     ...(preview !== null && { preview }),
+    ...stats,
     href: `${prefix}/runs/${run.runId}`
   }
 }

@@ -52,8 +52,14 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
 
   const preValidation = foldQuery('metadata')
   scope.get('/runs', { schema: list, config, preValidation }, async ({ principal, query }, reply) => {
-    const { metadata, ...filter } = query
-    const own = { ...filter, ...toMetadataFilter(metadata), scope: exposed.scope(), owner: principal.sub }
+    const { metadata, since, ...filter } = query
+    const own = {
+      ...filter,
+      ...toMetadataFilter(metadata),
+      ...(since !== undefined && { since: Date.parse(since) }),
+      scope: exposed.scope(),
+      owner: principal.sub
+    }
     const page = await listRuns(runs, own, (run) => toRunItem(run, scope.prefix))
     return sendPage(reply, 'runs', page)
   })

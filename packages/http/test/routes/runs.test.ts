@@ -134,6 +134,53 @@ t.test('list: own, exposed runs, newest first, in pages', async (t) => {
   t.strictSame(await list('?name=endless'), { runs: [], nextCursor: null })
 })
 
+t.test('list: what changed since then, with what each run took', async (t) => {
+  const steps = defineRunnable({
+    kind: 'agent',
+    name: 'steps',
+    async *stream() {
+      const usage = { promptTokens: 3, completionTokens: 2, totalTokens: 5 }
+      for (const index of [0, 1]) {
+        yield { type: 'step.start', index, attempt: 1 }
+        yield { type: 'text', text: 'done' }
+        yield { type: 'step', index, usage, durationMs: 90, firstTokenMs: 40 + index }
+      }
+    }
+  })
+  const app = await buildApp(t, { runnables: [echo, endless, steps] })
+  const list = async (query: string) => (await (await app.get(`/runs${query}`)).json()) as RunList
+  const early = await app.runs.start(endless, 'x', { principal: { sub: 'anonymous', scopes: [] } })
+  const [first] = (await list('')).runs
+  t.equal(first!.runId, early.runId)
+  t.notOk('usage' in first!, 'it is not over')
+  const others = [await runOnce(app), await runOnce(app, 'steps')]
+  await app.runs.cancel(early.runId)
+  await early.result().catch(() => {})
+
+  const since = `?since=${encodeURIComponent(first!.updatedAt)}`
+  const { runs } = await list(since)
+  t.equal(runs[0]!.runId, early.runId, 'the last changed comes first')
+  t.same(new Set(runs.map(({ runId }) => runId)), new Set([early.runId, ...others]))
+  const byName = new Map(runs.map((run) => [run.name, run]))
+  t.strictSame(byName.get('steps')!.usage, { promptTokens: 6, completionTokens: 4, totalTokens: 10 })
+  t.equal(byName.get('steps')!.firstTokenMs, 40, 'of the first model call')
+  t.strictSame(byName.get('echo')!.usage, { promptTokens: 0, completionTokens: 0, totalTokens: 0 })
+  t.notOk('firstTokenMs' in byName.get('echo')!)
+
+  const paged: string[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page: RunList = await list(`${since}&limit=1${cursor && `&cursor=${cursor}`}`)
+    paged.push(...page.runs.map(({ runId }) => runId))
+    cursor = page.nextCursor
+  }
+  t.strictSame(
+    paged,
+    runs.map(({ runId }) => runId)
+  )
+  t.strictSame((await list(`${since}&name=echo&status=completed`)).runs, [byName.get('echo')])
+  t.strictSame((await list('?since=2999-01-01T00:00:00%2B01:00')).runs, [])
+})
+
 t.test('runs of unexposed runnables take no place on a page', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const oldest = await runOnce(app)
@@ -152,6 +199,10 @@ t.test('bad queries', async (t) => {
     'limit=1.5',
     'status=done',
     'name=',
+    'since=yesterday',
+    'since=2026-02-30T00:00:00Z',
+    'since=2026-06-30T23:59:60Z',
+    'since=2026-06-30',
     'status=failed&status=failed'
   ]
   for (const query of bad) {

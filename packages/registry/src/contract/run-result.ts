@@ -53,6 +53,14 @@ export const RunResultSchema = Type.Object(
 )
 export type RunResult = Static<typeof RunResultSchema>
 
+/** What a run took, kept beside its result so that lists need not read results. */
+export interface RunStats {
+  /** Tokens of all its steps, also those of void attempts. */
+  readonly usage: Usage
+  /** Milliseconds from its first model call that said when, to the first token of that call. */
+  readonly firstTokenMs?: number
+}
+
 /**
  * Folds parts, in order, into a result. Every result is built here.
  *
@@ -69,6 +77,7 @@ export class RunResultBuilder {
   #isTurnOver = false
   #structured: unknown = null
   #usage: Usage = ZERO_USAGE
+  #firstTokenMs: number | undefined
   #finish: PartOf<'finish'> | undefined
   // The value before the step under way.
   #structuredBefore: unknown = null
@@ -94,6 +103,7 @@ export class RunResultBuilder {
         break
       case 'step':
         this.#usage = addUsage(this.#usage, part.usage)
+        this.#firstTokenMs ??= part.firstTokenMs
         break
       case 'start':
         if (part.source?.length) break
@@ -167,6 +177,12 @@ export class RunResultBuilder {
   /** Tokens of the steps seen so far. */
   get usage(): Usage {
     return this.#usage
+  }
+
+  /** What the run took so far; after the `finish` with its usage. */
+  get stats(): RunStats {
+    const usage = this.#finish?.usage ?? this.#usage
+    return { usage, ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs }) }
   }
 
   /** The last `structured` value seen, else null. */

@@ -28,12 +28,14 @@ export interface FinalState {
 export function toFinalState(progress: RunProgress, how: Ending, redact?: Redact): FinalState {
   if (!('type' in how)) return toFailure(progress, how.error, redact)
   try {
-    const { entry, finish, result, preview } = progress.finish(redact === undefined ? how : redact(how))
+    const { entry, finish, result, preview, stats } = progress.finish(
+      redact === undefined ? how : redact(how)
+    )
     const canceled = finish.finishReason === 'canceled'
     const status = canceled ? 'canceled' : 'completed'
     return {
       entry,
-      change: { status, at: Date.now(), result, preview },
+      change: { status, at: Date.now(), result, preview, stats },
       outcome: { result },
       reason: canceled ? new RUN_ERR_CANCELED() : undefined
     }
@@ -47,7 +49,7 @@ function toFailure(progress: RunProgress, err: unknown, redact?: Redact): FinalS
   const error = redact === undefined ? stored : redact(stored)
   return {
     entry: progress.fail(toPartError(error)),
-    change: { status: 'failed', at: Date.now(), error },
+    change: { status: 'failed', at: Date.now(), error, stats: progress.stats },
     outcome: { error: errorFromStored(error) },
     reason: err ?? new RUN_ERR_FAILED(),
     fault: { err, error }

@@ -1,5 +1,5 @@
 import type { Part, PartError, PartOf, YieldedPart } from '../contract/part.ts'
-import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
+import { RunResultBuilder, type RunResult, type RunStats } from '../contract/run-result.ts'
 import { RUN_ERR_LOG_LIMIT } from '../errors.ts'
 import type { LogEntry } from '../contract/ports/stream-log.ts'
 import { completeFinish } from './complete-finish.ts'
@@ -76,11 +76,18 @@ export class RunProgress {
     finish: PartOf<'finish'>
     result: RunResult
     preview: string
+    stats: RunStats
   } {
     const finish = completeFinish(how, this.#result, this.#startedAt)
     const entry = this.#encode(finish)
     this.#result.add(how.structured ? entry.part : finish)
-    return { entry, finish, result: this.#result.build(), preview: this.#result.preview }
+    const { preview, stats } = this.#result
+    return { entry, finish, result: this.#result.build(), preview, stats }
+  }
+
+  /** What the run took so far. */
+  get stats(): RunStats {
+    return this.#result.stats
   }
 
   /** The last part of a run that failed. */

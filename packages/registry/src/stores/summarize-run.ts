@@ -28,11 +28,18 @@ export const NOTHING_PENDING: PendingSummary = Object.freeze({ first: [], count:
 /** Summarizes a run for a list; `summarize` may cache the summaries of inputs. */
 export function summarizeRun(
   run: StoredRun,
-  { preview, bytes, queuePosition }: Pick<RunSummary, 'preview' | 'bytes' | 'queuePosition'>,
+  { preview, stats, bytes, queuePosition }: Pick<RunSummary, 'preview' | 'stats' | 'bytes' | 'queuePosition'>,
   summarize: (input: StoredInput) => InputSummary
 ): RunSummary {
   const { result: _, inputs: __, ...rest } = run
-  return { ...rest, bytes, preview, queuePosition, waiting: summarizeWaiting(pendingOf(run), summarize) }
+  return {
+    ...rest,
+    bytes,
+    preview,
+    stats,
+    queuePosition,
+    waiting: summarizeWaiting(pendingOf(run), summarize)
+  }
 }
 
 function summarizeWaiting(

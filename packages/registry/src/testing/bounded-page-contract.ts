@@ -96,6 +96,7 @@ export function boundedPageContract(test: TestStores): void {
     t.same(changed.runs.length, 100)
     t.ok(bytesOf(changed) < 100_000, `${bytesOf(changed)} bytes`)
     t.equal(listed[0]!.preview, 'preview 100')
+    t.same(listed[0]!.stats, completed.stats)
     t.same(await runs.find(ids[0]!), listed[0])
     t.same((await runs.get(ids[0]!))?.result, result, 'the record has the whole result')
     const { json, longest } = await join(runs.readResult(ids[0]!))
@@ -107,7 +108,9 @@ export function boundedPageContract(test: TestStores): void {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))
     for (const status of ['working', 'failed'] as const) {
-      t.equal((await runs.find(runId))?.preview, null)
+      const found = await runs.find(runId)
+      t.equal(found?.preview, null)
+      t.equal(found?.stats, null)
       t.equal((await join(runs.readResult(runId))).json, '')
       await log.append(runId, 1, [], { status, at: 5 })
     }

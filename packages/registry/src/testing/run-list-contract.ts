@@ -46,6 +46,57 @@ export function runListContract(test: TestStores): void {
     t.equal((await ids({})).length, 2)
   })
 
+  test('lists what changed since then, last changed first, in pages without gaps', async (t, {
+    runs,
+    log
+  }) => {
+    const made = Array.from({ length: 12 }, (_, index) =>
+      storedRun({
+        createdAt: 1_000 + index,
+        updatedAt: 1_000 + index,
+        metadata: { customer: index % 2 === 0 ? 'even' : 'odd' },
+        name: index < 6 ? 'first' : 'second',
+        ...(index === 11 && { owner: 'bob' })
+      })
+    )
+    for (const run of made) await runs.create(run)
+    // In the reverse order of their begin; two at a time in the same millisecond.
+    const changed = made.slice(2, 8)
+    for (const [index, { runId }] of changed.entries())
+      await log.append(runId, 1, [textEntry(1)], { ...completed, at: 5_000 - (index >> 1) })
+    const list = async (query: object) => {
+      const found: StoredRun[] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await runs.list({
+          owner: 'ada',
+          limit: 2,
+          ...query,
+          ...(cursor !== undefined && { cursor })
+        })
+        found.push(...page.runs.map(({ runId }) => made.find((run) => run.runId === runId)!))
+        cursor = page.nextCursor
+      }
+      return found
+    }
+    const byChange = changed.toSorted(
+      (a, b) => (changed.indexOf(a) >> 1) - (changed.indexOf(b) >> 1) || (a.runId < b.runId ? 1 : -1)
+    )
+    const newest = made.slice(8, 11).toReversed()
+    t.same(await list({ since: 4_000 }), byChange)
+    t.same(await list({ since: 4_999 }), byChange.slice(0, 4), 'the time itself counts')
+    t.same(await list({ since: 5_001 }), [])
+    t.same(await list({ since: 1_008 }), [...byChange, ...newest])
+    t.same(await list({ since: 1_008, status: 'completed' }), byChange)
+    t.same(
+      await list({ since: 1_008, name: 'second' }),
+      [...byChange, ...newest].filter(({ name }) => name === 'second')
+    )
+    t.same(
+      await list({ since: 1_008, metadata: { key: 'customer', value: 'odd' } }),
+      [...byChange, ...newest].filter(({ metadata }) => metadata?.['customer'] === 'odd')
+    )
+  })
+
   test('keeps metadata, and filters by one of its texts', async (t, { runs }) => {
     const odd = { customer: 'c-17', 'odd "[key]$.a\\': "it's", ключ: '' }
     const made = [odd, { customer: 'c-18' }, null, { customer: 'c-17' }, { other: 'c-17' }, odd].map(

@@ -66,7 +66,8 @@ export const completed = {
   status: 'completed',
   at: 3_000,
   result: resultOf('done'),
-  preview: 'done'
+  preview: 'done',
+  stats: { usage: { promptTokens: 1, completionTokens: 2, totalTokens: 3 }, firstTokenMs: 40 }
 } as const
 
 function resultOf(text: string): RunResult {

@@ -3,20 +3,23 @@ import { formatRunCursor, hasMetadata } from '@svc/registry/store-kit'
 import type { SelectQueryBuilder } from 'kysely'
 import { parseMetadata } from './run-rows.ts'
 import type { Tables } from '../tables.ts'
+import type { Time } from './run-lists.ts'
 
 /** Runs whose metadata one page reads at most; then even a short page has a cursor. */
 const MAX_SCANNED = 500
 
-/** The ids of a page of runs that have a text in their metadata, newest first. */
+/** The ids of a page of runs that have a text in their metadata, by a time, the latest first. */
 export async function scanMetadata(
   query: SelectQueryBuilder<Tables, 'run', object>,
   filter: MetadataFilter,
+  time: Time,
   limit: number
 ): Promise<{ ids: string[]; nextCursor: string | null }> {
-  const rows = await query
-    .select(['run_id', 'created_at', 'metadata'])
-    .where('metadata', 'is not', null)
-    .orderBy('created_at', 'desc')
+  // An index by `created_at` has only runs with metadata; by `updated_at` those without count too.
+  const candidates = time === 'created_at' ? query.where('metadata', 'is not', null) : query
+  const rows = await candidates
+    .select(['run_id', time, 'metadata'])
+    .orderBy(time, 'desc')
     .orderBy('run_id', 'desc')
     .limit(MAX_SCANNED)
     .execute()
@@ -30,6 +33,6 @@ export async function scanMetadata(
   const isLastPage = last === rows.at(-1) && rows.length < MAX_SCANNED
   return {
     ids,
-    nextCursor: last && !isLastPage ? formatRunCursor({ at: last.created_at, runId: last.run_id }) : null
+    nextCursor: last && !isLastPage ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
   }
 }

@@ -5,6 +5,7 @@ import type {
   OwnedRunQuery,
   RunPage,
   RunQuery,
+  RunStats,
   RunSummary,
   StoredRun,
   LeftPage,
@@ -26,9 +27,11 @@ import { isIn } from './in-scope.ts'
 import { scanMetadata } from './metadata-scan.ts'
 import { readPositions } from './queue-rows.ts'
 import { toRunHead, UNFINISHED } from './run-rows.ts'
+import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-type Time = 'created_at' | 'updated_at'
+/** The column by which a list is in order. */
+export type Time = 'created_at' | 'updated_at'
 type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
@@ -54,6 +57,7 @@ const LISTED = [
   'error',
   'bytes',
   'preview',
+  'stats',
   'queued_at',
   'cancel_at',
   'left_turn'
@@ -81,11 +85,12 @@ export async function findByStartKey(
   return row && (await toSummaries(db, [row]))[0]
 }
 
-/** A page of runs, newest first. @throws REG_ERR_BAD_CURSOR */
+/** A page of runs, newest first, with `since` last changed first. @throws REG_ERR_BAD_CURSOR */
 export async function listRuns(
   db: Kysely<Tables>,
-  { scope, owner, status, kind, name, metadata, limit, cursor }: RunQuery
+  { scope, owner, status, kind, name, metadata, since, limit, cursor }: RunQuery
 ): Promise<RunPage> {
+  const time = since === undefined ? 'created_at' : 'updated_at'
   let query = db.selectFrom('run')
   if (scope !== undefined) query = query.where(isIn(scope))
   if (owner !== undefined) query = query.where('owner', '=', owner)
@@ -94,10 +99,11 @@ export async function listRuns(
     query = query.where(isNotCompleted)
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (name !== undefined) query = query.where('name', '=', name)
-  if (cursor !== undefined) query = query.where(isAfter('created_at', cursor))
-  if (metadata === undefined) return readPage(db, query, 'created_at', limit)
-  const { ids, nextCursor } = await scanMetadata(query, metadata, limit)
-  return { runs: await readSummaries(db, ids, 'created_at'), nextCursor }
+  if (since !== undefined) query = query.where('updated_at', '>=', since)
+  if (cursor !== undefined) query = query.where(isAfter(time, cursor))
+  if (metadata === undefined) return readPage(db, query, time, limit)
+  const { ids, nextCursor } = await scanMetadata(query, metadata, time, limit)
+  return { runs: await readSummaries(db, ids, time), nextCursor }
 }
 
 /** A page of runs by their last change, with the total. @throws REG_ERR_BAD_CURSOR */
@@ -241,10 +247,11 @@ async function toSummaries(db: Kysely<Tables>, rows: readonly ListedRow[]): Prom
   const positions = await readPositions(db, rows)
   const runs: RunSummary[] = []
   for (const row of rows) {
-    const { run_id, status, preview, bytes } = row
+    const { run_id, status, preview, stats, bytes } = row
     runs.push({
       ...toRunHead(row),
       preview,
+      stats: stats === null ? null : (parseStored<RunStats>(stats) ?? null),
       bytes,
       queuePosition: positions.get(run_id) ?? null,
       waiting: status === 'input-required' ? await readWaiting(db, run_id) : NOTHING_WAITING

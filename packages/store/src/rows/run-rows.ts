@@ -49,6 +49,7 @@ export function toRunRow(run: StoredRun): Insertable<Tables['run']> {
     bytes: 0,
     ended_at: endOf(run.status, run.updatedAt),
     preview: null,
+    stats: null,
     file_bytes: 0,
     queued_at: run.queuedAt,
     cancel_at: null

@@ -47,7 +47,7 @@ function toRows(
   input: ChangedRows['input'],
   values: Values
 ): ChangedRows {
-  const { status, at, preview, error } = change
+  const { status, at, preview, stats, error } = change
   const reported = reportedChange(runId, change)
   return {
     status,
@@ -55,6 +55,7 @@ function toRows(
     endedAt: isTerminalStatus(status) ? at : null,
     result: result ?? null,
     preview: preview ?? null,
+    stats: stats ? JSON.stringify(stats) : null,
     error: error ? JSON.stringify(error) : null,
     input,
     report: reported && {

@@ -41,6 +41,7 @@ export interface ChangedRows {
   readonly endedAt: number | null
   readonly result: string | null
   readonly preview: string | null
+  readonly stats: string | null
   readonly error: string | null
   readonly input: Insertable<Tables['run_input']> | undefined
   /** What webhooks report, if they do. */

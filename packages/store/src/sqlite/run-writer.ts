@@ -126,7 +126,7 @@ export class SqliteRunWriter implements RunWriter {
   #change(runId: string, epoch: number, change: ChangedRows, bytes: number): boolean {
     const changed = this.#run(
       `update run set bytes = bytes + ?, status = ?, updated_at = ?, ended_at = ?, result = coalesce(?, result),
-        preview = coalesce(?, preview), error = coalesce(?, error)
+        preview = coalesce(?, preview), stats = coalesce(?, stats), error = coalesce(?, error)
         where run_id = ? and epoch = ? and ended_at is null`,
       bytes,
       change.status,
@@ -134,6 +134,7 @@ export class SqliteRunWriter implements RunWriter {
       change.endedAt,
       change.result,
       change.preview,
+      change.stats,
       change.error,
       runId,
       epoch

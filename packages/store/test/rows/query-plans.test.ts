@@ -87,6 +87,7 @@ t.test('a page by the last change and its count read only an index', async (t) =
 
 t.test('a page of runs reads only an index, from where the previous page ended', async (t) => {
   const after = ' AND (created_at,run_id)<(?,?)'
+  const changedAfter = ' AND (updated_at,run_id)<(?,?)'
   const queries = [
     [{ owner: 'ada' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
     [{ owner: 'ada', status: 'failed' }, 'SEARCH run USING COVERING INDEX run_newest (owner=?', after],
@@ -95,6 +96,16 @@ t.test('a page of runs reads only an index, from where the previous page ended',
       { owner: 'ada', status: 'failed', metadata: { key: 'a', value: 'b' } },
       'SEARCH run USING INDEX run_with_metadata (owner=?',
       after
+    ],
+    [
+      { owner: 'ada', since: 5, kind: 'team', name: 'x' },
+      'SEARCH run USING COVERING INDEX run_changed (owner=? AND updated_at>?',
+      changedAfter
+    ],
+    [
+      { owner: 'ada', since: 5, metadata: { key: 'a', value: 'b' } },
+      'SEARCH run USING INDEX run_changed (owner=? AND updated_at>?',
+      changedAfter
     ],
     [{ status: 'failed' }, 'SEARCH run USING COVERING INDEX run_not_completed (status=?', after],
     [{ name: 'x' }, 'SCAN run USING COVERING INDEX run_created', ' ((created_at,run_id)<(?,?))'],

@@ -5,7 +5,7 @@ import type { RunFilter, RunItem } from '../../api/resources.ts'
 import { cleanLine } from '../../components/clean-text.ts'
 import { Empty, ErrorNotice } from '../../components/notice.tsx'
 import { Status, STATUS_LABELS } from '../../components/status.tsx'
-import { Ago, formatDuration, now } from '../../components/time.tsx'
+import { Ago, formatCount, formatDuration, now } from '../../components/time.tsx'
 import { usePoll } from '../../components/use-poll.ts'
 import { WindowedList } from '../../components/windowed-list.tsx'
 import { RunList } from '../../models/run-list.ts'
@@ -60,7 +60,20 @@ export function Runs({ route }: { route: Route }) {
 }
 
 function Row({ run }: { run: RunItem }) {
-  const { runId, kind, name, status, createdAt, updatedAt, preview, error, metadata, queuePosition } = run
+  const {
+    runId,
+    kind,
+    name,
+    status,
+    createdAt,
+    updatedAt,
+    preview,
+    error,
+    metadata,
+    queuePosition,
+    usage,
+    firstTokenMs
+  } = run
   const isOver = status === 'completed' || status === 'failed' || status === 'canceled'
   const end = isOver ? Date.parse(updatedAt) : now.value
   const text = error === undefined ? preview : error.message
@@ -86,6 +99,10 @@ function Row({ run }: { run: RunItem }) {
         <span class={error === undefined ? 'hint ellipsis' : 'bad ellipsis'}>
           <bdi>{text === undefined ? ' ' : cleanLine(text, 160)}</bdi>
         </span>
+      </span>
+      <span class="run-when run-took hint">
+        {usage !== undefined && <span>{formatCount(usage.totalTokens)} tokens</span>}
+        {firstTokenMs !== undefined && <span>first after {formatDuration(firstTokenMs)}</span>}
       </span>
       <span class="run-when hint">
         <Ago at={createdAt} />

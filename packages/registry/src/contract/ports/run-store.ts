@@ -3,7 +3,7 @@ import type { InputKind, InputOutcome } from '../input.ts'
 import type { PartError } from '../part.ts'
 import type { MetadataFilter, RunMetadata } from '../run-metadata.ts'
 import type { RunStatus } from '../run-record.ts'
-import type { RunResult } from '../run-result.ts'
+import type { RunResult, RunStats } from '../run-result.ts'
 import type { SteeringMessage } from '../steering.ts'
 import type { JsonPieces } from '../../wire/encode-pieces.ts'
 import type { Awaitable } from './awaitable.ts'
@@ -74,6 +74,8 @@ export interface RunSummary extends Readonly<Omit<StoredRun, 'result' | 'inputs'
   readonly bytes: number
   /** The beginning of its result; null while there is none. */
   readonly preview: string | null
+  /** What it took; null until it ends. */
+  readonly stats: RunStats | null
   /** Its place among the waiting runs of its owner, from 1; null if it does not wait in the queue. */
   readonly queuePosition: number | null
   /** The pending approvals, and the other pending inputs. */
@@ -87,6 +89,8 @@ export interface RunChange {
   result?: RunResult
   /** The beginning of the result. */
   preview?: string
+  /** What the run took, if it ends. */
+  stats?: RunStats
   error?: StoredError
   /** A new pending input. */
   input?: StoredInput
@@ -98,7 +102,7 @@ export interface StepRecord {
   readonly output: unknown
 }
 
-/** Selects runs; they are listed newest first. */
+/** Selects runs; they are listed newest first, with `since` last changed first. */
 export interface RunQuery {
   scope?: RunScope
   owner?: string
@@ -107,9 +111,11 @@ export interface RunQuery {
   name?: string
   /** One text of its metadata. Pages may then be short, even empty, before the last one. Fast with an `owner` only. */
   metadata?: MetadataFilter
+  /** Only runs that changed then or later; milliseconds since the epoch. Fast with an `owner` only. */
+  since?: number
   /** At most this many; 1–1,000. */
   limit: number
-  /** The `nextCursor` of the previous page, or `formatRunCursor` of a run on it, by its `createdAt`. */
+  /** The `nextCursor` of the previous page, or `formatRunCursor` of a run on it, by its `createdAt`, with `since` by its `updatedAt`. */
   cursor?: string
 }
 
@@ -207,7 +213,10 @@ export interface RunStore {
   freeStartKey(runId: string): Awaitable<void>
   /** The JSON of a run's result; no pieces if there is none. */
   readResult(runId: string): JsonPieces
-  /** Newest first by `createdAt`, then by id. @throws REG_ERR_BAD_CURSOR */
+  /**
+   * Newest first by `createdAt`, then by id; with `since` as `listChanged`.
+   * @throws REG_ERR_BAD_CURSOR
+   */
   list(query: RunQuery): Awaitable<RunPage>
   /**
    * Last changed first, by `updatedAt`, then by id; runs that change after a page was read are on no later page. Clients request

@@ -76,9 +76,9 @@ async function endAsCanceled(stores: Stores, runId: string, epoch: number): Prom
     const { progress } = await recallProgress(stores, runId, Infinity)
     const isDone = await leaves(stores, runId, epoch)
     const finishReason = isDone ? 'stop' : 'canceled'
-    const { entry, result, preview } = progress.finish({ type: 'finish', finishReason })
+    const { entry, result, preview, stats } = progress.finish({ type: 'finish', finishReason })
     const status = isDone ? 'completed' : 'canceled'
-    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result, preview })
+    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result, preview, stats })
   } catch (err) {
     if (!isDamaged(err)) throw err
     await endAsFailed(stores, runId, epoch, err)

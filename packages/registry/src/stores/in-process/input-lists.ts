@@ -13,8 +13,8 @@ import type { RunEntry } from './run-table.ts'
 
 /** Summarizes a run for a list. */
 export function summaryOf(run: RunEntry): RunSummary {
-  const { record, preview, log } = run
-  const known = { preview, bytes: log.size, queuePosition: positionOf(run) }
+  const { record, preview, stats, log } = run
+  const known = { preview, stats, bytes: log.size, queuePosition: positionOf(run) }
   return summarizeRun(record, known, (input) => summarize(run, input))
 }
 

@@ -18,22 +18,23 @@ import { pendingOf } from '../summarize-run.ts'
 import { summaryOf } from './input-lists.ts'
 import type { RunEntry } from './run-table.ts'
 
-/** Lists a page of runs, newest first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
+/** Lists a page of runs, newest first, with `since` last changed first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
 export function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
-  const { scope, owner, status, kind, name, metadata, limit, cursor } = query
+  const { scope, owner, status, kind, name, metadata, since, limit, cursor } = query
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
   const found: RunEntry[] = []
   for (const run of kept) {
     const { record } = run
     if (owner !== undefined && record.owner !== owner) continue
+    if (since !== undefined && record.updatedAt < since) continue
     if (status !== undefined && record.status !== status) continue
     if (kind !== undefined && record.kind !== kind) continue
     if (name !== undefined && record.name !== name) continue
     if (metadata !== undefined && !hasMetadata(record.metadata, metadata)) continue
     if (isInScope(record)) found.push(run)
   }
-  return toPage(found, 'createdAt', limit, after)
+  return toPage(found, since === undefined ? 'createdAt' : 'updatedAt', limit, after)
 }
 
 /** Lists a page of runs, last changed first, with the total of all pages. @throws REG_ERR_BAD_CURSOR */

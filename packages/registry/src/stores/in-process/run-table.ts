@@ -1,5 +1,6 @@
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RunFence } from '../../contract/ports/node-lease.ts'
+import type { RunStats } from '../../contract/run-result.ts'
 import type { StoredRun, StoredSteer } from '../../contract/ports/run-store.ts'
 import type { InputSummary } from '../../contract/ports/stored-input.ts'
 import { RUN_ERR_FENCED } from '../../errors.ts'
@@ -25,6 +26,8 @@ export interface RunEntry {
   readonly log: CompactLog
   /** The beginning of its result; null while there is none. */
   preview: string | null
+  /** What it took; null until it ends. */
+  stats: RunStats | null
   steps: Map<string, unknown> | undefined
   /** Summaries of its inputs, by their ids. */
   summaries: Map<string, InputSummary> | undefined
@@ -84,6 +87,7 @@ export class RunTable {
       record,
       log: new CompactLog(),
       preview: null,
+      stats: null,
       steps: undefined,
       summaries: undefined,
       followers: undefined,

@@ -20,6 +20,7 @@ export function createInProcessStreamLog(runs: RunTable, report: InProcessWebhoo
       if (change !== undefined) {
         applyChange(run.record, change)
         if (change.preview !== undefined) run.preview = change.preview
+        if (change.stats !== undefined) run.stats = change.stats
         // Summarized now, since a list may have to show thousands at once.
         if (change.input !== undefined) summarize(run, change.input)
         report(run.record, change)

@@ -188,6 +188,7 @@ function toChange(writes: readonly Changing[], { statements, isRepeat }: BatchHo
     bigintArray(changes.map(({ endedAt }) => endedAt)),
     textArray(changes.map(({ result }) => result)),
     textArray(changes.map(({ preview }) => preview)),
+    textArray(changes.map(({ stats }) => stats)),
     textArray(changes.map(({ error }) => error)),
     ...rowsOf(kept, shape)
   ]

@@ -190,6 +190,7 @@ const CHANGE_COLUMNS: readonly Column[] = [
   ['ended_at', 'bigint'],
   ['result', 'text'],
   ['preview', 'text'],
+  ['stats', 'text'],
   ['error', 'text']
 ]
 
@@ -215,7 +216,8 @@ function changeText(table: (name: string) => string, shape: AppendShape): string
   )
   return `with u as (select * from ${unnest(CHANGE_COLUMNS, 1)}),
     h as (update ${table('run')} r set bytes = r.bytes + u.bytes, status = u.status, updated_at = u.at, ended_at = u.ended_at,
-      result = coalesce(u.result, r.result), preview = coalesce(u.preview, r.preview), error = coalesce(u.error, r.error)
+      result = coalesce(u.result, r.result), preview = coalesce(u.preview, r.preview),
+      stats = coalesce(u.stats, r.stats), error = coalesce(u.error, r.error)
       from u where r.run_id = u.run_id and r.epoch = u.epoch and ${IS_UNFINISHED}
       returning u.ord, r.run_id, r.ended_at${shape.reports ? REPORTED_COLUMNS : ''})
     ${insertRows(table, shape, CHANGE_COLUMNS.length + 1)} ${removed.join(' ')}

@@ -2,10 +2,12 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { STO_ERR_NEWER_SCHEMA, STO_ERR_OTHER_TABLES } from '../../errors.ts'
 import { createFirstTables } from './0001-first-tables.ts'
+import { addRunStats } from './0002-run-stats.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, schema: string) => Promise<void>>> = {
-  '0001-first-tables': createFirstTables
+  '0001-first-tables': createFirstTables,
+  '0002-run-stats': addRunStats
 }
 
 // Not kysely's default names, which another program may use in the same schema.

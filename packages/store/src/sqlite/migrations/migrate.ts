@@ -17,6 +17,7 @@ import { addOwnedRows } from './0012-owned-rows.ts'
 import { addSessionBranches } from './0013-session-branches.ts'
 import { addSteers } from './0014-steers.ts'
 import { addWebhooks } from './0015-webhooks.ts'
+import { addRunStats } from './0016-run-stats.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -34,7 +35,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012-owned-rows': { up: addOwnedRows },
   '0013-session-branches': { up: addSessionBranches },
   '0014-steers': { up: addSteers },
-  '0015-webhooks': { up: addWebhooks }
+  '0015-webhooks': { up: addWebhooks },
+  '0016-run-stats': { up: addRunStats }
 }
 
 // Milliseconds to wait for another program's lock.
