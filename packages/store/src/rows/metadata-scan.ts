@@ -3,7 +3,9 @@ import { formatRunCursor, hasMetadata } from '@svc/registry/store-kit'
 import type { SelectQueryBuilder } from 'kysely'
 import { parseMetadata } from './run-rows.ts'
 import type { Tables } from '../tables.ts'
-import type { Time } from './run-lists.ts'
+
+/** The column by which a list is in order. */
+export type Time = 'created_at' | 'updated_at'
 
 /** Runs whose metadata one page reads at most; then even a short page has a cursor. */
 const MAX_SCANNED = 500

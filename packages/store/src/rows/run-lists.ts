@@ -24,14 +24,12 @@ import {
 } from 'kysely'
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { isIn } from './in-scope.ts'
-import { scanMetadata } from './metadata-scan.ts'
+import { scanMetadata, type Time } from './metadata-scan.ts'
 import { readPositions } from './queue-rows.ts'
 import { toRunHead, UNFINISHED } from './run-rows.ts'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'
 
-/** The column by which a list is in order. */
-export type Time = 'created_at' | 'updated_at'
 type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
 const isNotCompleted = sql<boolean>`status <> 'completed'`
