@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { build, type BuildOptions, type Metafile } from 'esbuild'
 import { compressFile, type PageFile } from '../../src/page-file.ts'
+import { onlyLexer } from './only-lexer.ts'
 
 const PAGE = resolve(import.meta.dirname, '..')
 
@@ -14,7 +15,8 @@ const OPTIONS = {
   ...{ bundle: true, minify: true, write: false, metafile: true, charset: 'utf8', legalComments: 'none' },
   ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'silent' },
   ...{ jsx: 'automatic', jsxImportSource: 'preact' },
-  conditions: ['@svc/source']
+  conditions: ['@svc/source'],
+  plugins: [onlyLexer]
 } as const satisfies BuildOptions
 
 let bundled: Promise<PageFile[]> | undefined

@@ -16,12 +16,12 @@ export interface WindowedListProps {
   readonly onEnd?: (() => void) | undefined
 }
 
-/** Rows beyond the edges of the view, so that scrolling shows no gaps. */
+/** Rows beyond the edges of the view, so that scrolling shows no gaps; after a long way they are drawn one frame later. */
 const MARGIN = 8
 
 export function WindowedList({ label, count, rowHeight, row, keyOf, scrollTo, onEnd }: WindowedListProps) {
   const scroller = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ top: 0, height: 600 })
+  const [view, setView] = useState({ top: 0, height: 600, isFar: true })
 
   useEffect(() => {
     const element = scroller.current!
@@ -29,12 +29,14 @@ export function WindowedList({ label, count, rowHeight, row, keyOf, scrollTo, on
     const measure = () => {
       cancelAnimationFrame(frame)
       frame = requestAnimationFrame(() => {
-        const { scrollTop, clientHeight } = element
-        setView((old) =>
-          old.top === scrollTop && old.height === clientHeight
+        const { scrollTop: top, clientHeight: height } = element
+        setView((old) => {
+          const isFar = Math.abs(old.top - top) * 2 > height
+          if (isFar) measure()
+          return old.top === top && old.height === height && old.isFar === isFar
             ? old
-            : { top: scrollTop, height: clientHeight }
-        )
+            : { top, height, isFar }
+        })
       })
     }
     measure()
@@ -56,8 +58,9 @@ export function WindowedList({ label, count, rowHeight, row, keyOf, scrollTo, on
     element.scrollTop = Math.max(0, scrollTo * rowHeight - element.clientHeight / 3)
   }, [isThere, scrollTo, rowHeight])
 
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - MARGIN)
-  const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + MARGIN)
+  const margin = view.isFar ? 0 : MARGIN
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - margin)
+  const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + margin)
   useEffect(() => {
     if (end === count && count > 0) onEnd?.()
   }, [end, count, onEnd])
