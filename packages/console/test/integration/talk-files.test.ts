@@ -151,7 +151,7 @@ t.test('members in lanes, citations, and images of tools', options, async (t) =>
       return 'drawn'
     }
   })
-  const { page: url } = await consoleApp(t, {
+  const { page: url, app } = await consoleApp(t, {
     add: (registry) =>
       new Team({
         name: 'studio',
@@ -183,6 +183,18 @@ t.test('members in lanes, citations, and images of tools', options, async (t) =>
     .evaluateAll((all) => all.map((lane) => lane.getBoundingClientRect().left))
   t.equal(new Set(lefts).size, 2, 'the lanes are side by side')
   t.strictSame(await axe(), [])
+
+  t.comment('a reload: the log of the run has what the session does not keep')
+  await page.reload()
+  await page.getByRole('region', { name: 'critic' }).getByText('Not bad').waitFor()
+  await painter.getByText('To be <i>or</i>').waitFor()
+  const { runs } = await app.runs.list({ limit: 1 })
+  await app.runs.stores.runs.remove(runs[0]!.runId)
+  const gone = page.waitForResponse((response) => response.status() === 404)
+  await page.reload()
+  await gone
+  await page.getByText('Together').waitFor()
+  t.equal(await page.locator('.lane').count(), 0)
   await page.setViewportSize({ width: 390, height: 800 })
   t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
   t.strictSame(await faults(), [])

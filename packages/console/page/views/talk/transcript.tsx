@@ -5,7 +5,8 @@ import { ErrorNotice } from '../../components/notice.tsx'
 import { StreamNotice } from '../../components/stream-notice.tsx'
 import type { Conversation } from '../../models/conversation.ts'
 import type { RunModel } from '../../models/run-model.ts'
-import { Asked, Live, Saved, type Again } from './turn.tsx'
+import { Recalled } from './recalled.tsx'
+import { Asked, Live, type Again } from './turn.tsx'
 
 /** Everything that was said, oldest first; it stays at its end unless the visitor reads further up. */
 export function Transcript({ conversation, again }: { conversation: Conversation; again: Again }) {
@@ -22,7 +23,7 @@ export function Transcript({ conversation, again }: { conversation: Conversation
           </p>
         )}
         {saved.value.map((turn) => (
-          <Saved key={turn.runId} turn={turn} again={again} />
+          <Recalled key={turn.runId} turn={turn} again={again} />
         ))}
         {runs.value.map((run) => (
           <Live key={run.runId} run={run} again={again} />
