@@ -1,4 +1,4 @@
-import { sendFile } from '@svc/registry/kit'
+import { pathSegment, sendFile } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireTask } from '../tasks/task-access.ts'
 import { codecFor } from '../wire/codec-for.ts'
@@ -13,7 +13,7 @@ interface FileParams {
 
 /** The path of a file, below the endpoint. */
 export function filePathOf(taskId: string, fileId: string): string {
-  return `/tasks/${encodeURIComponent(taskId)}/files/${encodeURIComponent(fileId)}`
+  return `/tasks/${pathSegment(taskId)}/files/${pathSegment(fileId)}`
 }
 
 /** The files of tasks, to which artifacts refer by their URL; for the caller whose task it is. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { tellable, type Registry, type RunContext } from '@svc/registry'
+import { tellable, type Registry, type RunContext, type YieldedPart } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { HOSTILE } from './hostile-texts.ts'
@@ -11,6 +11,29 @@ const NAME = 4_000
 const textOf = ({ metadata }: RunContext) => HOSTILE[metadata['case'] ?? ''] ?? ''
 const nest = (text: string) =>
   Object.fromEntries([[text.slice(0, NAME), [text, { [`${text.slice(0, 100)} `]: text }]]])
+
+/** A page, and an action with its screenshot. */
+function* filmOf(name: string, args: object): Generator<YieldedPart> {
+  const source = [name]
+  const [first, second] = ['shot-1', 'shot-2'].map((toolCallId) => ({
+    toolCallId,
+    toolName: `browser_${name}`,
+    source
+  }))
+  yield { type: 'browser.page', index: 0, url: name, title: name, source }
+  for (const call of [first!, second!]) {
+    yield { type: 'tool.call', args, ...call }
+    yield { type: 'tool.result', result: args, durationMs: 1, ...call }
+    const file = { fileId: name, filename: name, mimeType: 'image/png', purpose: 'screenshot' }
+    yield { type: 'file', toolCallId: call.toolCallId, source, ...file }
+  }
+}
+
+/** What was heard in a call, and the answer to it. */
+function* callOf(itemId: string, text: string): Generator<YieldedPart> {
+  yield { type: 'voice.transcript', itemId, text, final: true, startMs: 0, endMs: 1, language: itemId }
+  yield { type: 'voice.turn', index: 0, itemId, status: 'completed', heardMs: 1, text, latency: {} }
+}
 
 /**
  * Adds two agents that write a hostile text into every field that a model or a tool fills: `hostile` ends, `asking` waits for an approval
@@ -40,7 +63,8 @@ export function addHostile(registry: Registry): void {
       yield { type: 'data', name, value: nest(text) }
       yield { type: 'file', fileId: name, mimeType: name, filename: name, purpose: name }
       yield { type: 'file', url: name, mimeType: 'image/svg+xml', filename: name, size: 1 }
-      yield { type: 'browser.page', index: 0, url: name, title: name }
+      yield* filmOf(name, nest(text))
+      yield* callOf(name, text)
       yield { type: 'text', text, source: [name, 'member'] }
       yield { type: 'structured', value: nest(text) }
       yield { type: 'step', index: 0, usage, model: { provider: name, modelId: name } }

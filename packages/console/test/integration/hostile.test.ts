@@ -1,3 +1,6 @@
+import a2a from '@svc/a2a'
+import agUi from '@svc/ag-ui'
+import openAi from '@svc/openai'
 import type { FastifyInstance } from 'fastify'
 import type { Browser } from 'playwright-core'
 import t from 'tap'
@@ -32,7 +35,7 @@ const startAll = (app: FastifyInstance, name: string) =>
       // The service refuses halves of surrogate pairs.
       const input = text.slice(0, 100_000).toWellFormed()
       const metadata = { case: title, text: input.slice(0, 512).toWellFormed() }
-      return [title, await start(app, name, { input, metadata, sessionId: 's' })] as const
+      return [title, await start(app, name, { input, metadata, sessionId: title })] as const
     })
   )
 
@@ -41,7 +44,15 @@ const isOver = async (app: FastifyInstance, runId: string) => {
 }
 
 t.test('hostile texts in every field of a run', options, async (t) => {
-  const { page: url, app } = await consoleApp(t, { add: addHostile })
+  const { page: url, app } = await consoleApp(t, {
+    add: addHostile,
+    options: { surfaces: { http: '/api', responses: '/v1', agui: '/api', a2a: '/a2a' } },
+    async after(app) {
+      await app.register(openAi, { prefix: '/v1' })
+      await app.register(agUi, { prefix: '/api' })
+      await app.register(a2a, { basePath: '/a2a' })
+    }
+  })
   const runs = await startAll(app, 'hostile')
   t.ok(runs.length >= 40)
   for (const [, runId] of runs) await isOver(app, runId)
@@ -49,15 +60,17 @@ t.test('hostile texts in every field of a run', options, async (t) => {
   await page.locator('.run-row').first().waitFor()
   t.strictSame(await wrongWith(page), [], 'the list of runs')
   for (const [title, runId] of runs) {
-    for (const [tab, shown] of [
-      ['content', '.run-content .item'],
-      ['parts&seq=6', '.part-detail'],
-      ['timeline', '.span'],
-      ['curl', '.commands pre']
+    for (const [view, shown] of [
+      [`run/${runId}?tab=content`, '.run-content .item'],
+      [`run/${runId}?tab=parts&seq=6`, '.part-detail'],
+      [`run/${runId}`, '.span'],
+      [`run/${runId}?tab=wires`, '.run-wires:not(:has([aria-busy="true"])) section:nth-of-type(4) li'],
+      [`run/${runId}?tab=curl`, '.commands pre'],
+      [`browser/${runId}`, '.shot-action']
     ] as const) {
-      await page.goto(`${url}#/run/${runId}?tab=${tab}`)
+      await page.goto(`${url}#/${view}`)
       await page.locator(shown).first().waitFor()
-      t.strictSame(await wrongWith(page), [], `${title}: ${tab}`)
+      t.strictSame(await wrongWith(page), [], `${title}: ${view.replace(runId, '…')}`)
     }
   }
   t.strictSame(await faults(), [])

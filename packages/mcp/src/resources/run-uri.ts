@@ -1,3 +1,5 @@
+import { pathSegment } from '@svc/registry/kit'
+
 /** What a `run://` URI names: the log of a run, or a file of it. */
 export interface RunResource {
   readonly runId: string
@@ -6,12 +8,12 @@ export interface RunResource {
 
 /** The URI of the log of a run. */
 export function runUri(runId: string): string {
-  return `run://${encodeURIComponent(runId)}`
+  return `run://${pathSegment(runId)}`
 }
 
 /** The URI of a file of a run. */
 export function fileUri(runId: string, fileId: string): string {
-  return `${runUri(runId)}/files/${encodeURIComponent(fileId)}`
+  return `${runUri(runId)}/files/${pathSegment(fileId)}`
 }
 
 /** Reads a URI; undefined if it is none of a run. */

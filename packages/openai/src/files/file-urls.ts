@@ -1,3 +1,4 @@
+import { pathSegment } from '@svc/registry/kit'
 import type { FileUrl } from '@svc/registry/wire-kit'
 import type { FastifyRequest } from 'fastify'
 import type { Surface } from '../surface.ts'
@@ -11,7 +12,7 @@ export function fileUrlIn(
 ): FileUrl {
   const base = url ?? `${protocol}://${host}${prefix}`
   return ({ fileId, url: given }, runId) =>
-    fileId === undefined ? given : `${base}/files/${encodeURIComponent(`file_${runId}_${fileId}`)}/content`
+    fileId === undefined ? given : `${base}/files/${pathSegment(`file_${runId}_${fileId}`)}/content`
 }
 
 /** Reads the id of a file. */

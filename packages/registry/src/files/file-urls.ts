@@ -13,10 +13,15 @@ export interface FilePlace {
   readonly userId?: string | undefined
 }
 
+/** A name as a segment of a path. Halves of surrogate pairs, which no URL can have, become U+FFFD. */
+export function pathSegment(name: string): string {
+  return encodeURIComponent(name.toWellFormed())
+}
+
 /** Makes the URLs of files: at a surface for those of the file store, elsewhere for others. */
 export function fileUrlsAt({ base, path, userId }: FilePlace): FileUrl {
-  const place = `${base}/${path.map(encodeURIComponent).join('/')}`
-  const query = userId === undefined ? '' : `?userId=${encodeURIComponent(userId)}`
+  const place = `${base}/${path.map(pathSegment).join('/')}`
+  const query = userId === undefined ? '' : `?userId=${pathSegment(userId)}`
   return ({ fileId, url }, runId) =>
-    fileId === undefined ? url : `${place}/${encodeURIComponent(runId)}/${encodeURIComponent(fileId)}${query}`
+    fileId === undefined ? url : `${place}/${pathSegment(runId)}/${pathSegment(fileId)}${query}`
 }

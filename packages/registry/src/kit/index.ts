@@ -93,6 +93,7 @@ export { NewScheduleSchema, ScheduleChangeSchema, ScheduleSchema } from '../cont
 
 export { emitEvent, type EventFields, type EventOrigin } from '../events/emit-event.ts'
 export { hasReport, RunReport } from '../events/run-report.ts'
+export { pathSegment } from '../files/file-urls.ts'
 export { keepFile, sha256Of, type MadeFile } from '../files/keep-file.ts'
 export { readBytes, requireFile } from '../files/require-file.ts'
 export { sendFile } from '../files/send-file.ts'
