@@ -22,6 +22,7 @@ export class LogModel {
   readonly version = signal(0)
   readonly parts: StreamedPart[] = []
   readonly spans: Span[] = []
+  hasMembers = false
   readonly #places = new Map<string, number>()
   // The current step of each source.
   readonly #steps = new Map<string, string>()
@@ -69,11 +70,18 @@ export class LogModel {
         return this.#change(begun.id, { state: 'done', to: at, firstAt })
       }
       case 'tool.call':
-        return this.#open({ id: part.toolCallId, kind: 'tool', label: part.toolName, source, seq, from: at })
+        return this.#open({
+          id: path + part.toolCallId,
+          kind: 'tool',
+          label: part.toolName,
+          source,
+          seq,
+          from: at
+        })
       case 'tool.result':
-        return this.#change(part.toolCallId, { state: 'done', to: at })
+        return this.#change(path + part.toolCallId, { state: 'done', to: at })
       case 'tool.error':
-        return this.#change(part.toolCallId, { state: 'failed', to: at })
+        return this.#change(path + part.toolCallId, { state: 'failed', to: at })
       case 'tool.approval.request': {
         const label = `Approval of ${part.toolName}`
         return this.#open({ id: part.approvalId, kind: 'wait', label, source, seq, from: at })
@@ -98,6 +106,7 @@ export class LogModel {
   #touchMember(source: readonly string[], path: string, at: number, seq: number): void {
     const id = `member ${path}`
     if (this.#places.has(id)) return this.#change(id, { to: at })
+    this.hasMembers = true
     this.#open({ id, kind: 'member', label: source.at(-1)!, source: source.slice(0, -1), seq, from: at })
     this.#change(id, { state: 'done', to: at })
   }

@@ -186,15 +186,10 @@ export class RunModel {
     this.#put({ kind: part.name === 'steer' ? 'steer' : 'data', id: this.#newId(part), source, at, part })
   }
 
-  #answerApproval({
-    approvalId,
-    toolCallId,
-    approved,
-    reason,
-    args
-  }: PartOf<'tool.approval.response'>): void {
+  #answerApproval(part: PartOf<'tool.approval.response'>): void {
+    const { approvalId, approved, reason, args } = part
     this.#resume(approvalId)
-    const item = this.#find(toolCallId)
+    const item = this.#find(idOfCall(part))
     if (item?.kind !== 'tool' || item.approval === undefined) return
     const approval = { ...item.approval, answer: { approved, reason } }
     this.#put({ ...item, approval, ...(args !== undefined && { args }) })
@@ -206,12 +201,13 @@ export class RunModel {
     change: (tool: ToolItem) => ToolItem
   ): void {
     const { toolCallId, toolName, parentToolCallId, source = [] } = part
-    const found = this.#find(toolCallId)
+    const id = idOfCall(part)
+    const found = this.#find(id)
     const tool: ToolItem =
       found?.kind === 'tool'
         ? found
         : {
-            ...{ kind: 'tool', id: toolCallId, source, at, toolCallId, toolName, parentToolCallId },
+            ...{ kind: 'tool', id, source, at, toolCallId, toolName, parentToolCallId },
             ...{ isOfClient: false, draft: '', args: undefined, state: 'drafted', result: undefined },
             ...{ error: undefined, durationMs: undefined, approval: undefined }
           }
@@ -262,3 +258,7 @@ export class RunModel {
     this.#waiting.clear()
   }
 }
+
+// Models number their calls, so that those of two members may have the same id.
+const idOfCall = ({ source = [], toolCallId }: { source?: readonly string[]; toolCallId: string }) =>
+  [...source, toolCallId].join('/')

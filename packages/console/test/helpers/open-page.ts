@@ -6,12 +6,15 @@ export interface ConsoleTab {
   readonly page: Page
   /** Errors of the page, violations of its policy, and requests to other origins; empty if all is well. */
   faults(): Promise<string[]>
-  /** What axe finds in the page as it is, as `rule: element`. */
+  /** What axe finds in the page as it is, in light and in dark colors, as `dark: rule: element`. */
   axe(): Promise<string[]>
 }
 
 const NOTE_VIOLATIONS = `globalThis.violations = []
 addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI))`
+
+// Changed styles apply with the next frame; `reducedMotion` leaves no transitions.
+const DRAWN = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`
 
 type Test = { teardown(fn: () => unknown): unknown }
 
@@ -46,13 +49,21 @@ export async function openPage(
       return [...faults, ...violations]
     },
     async axe() {
+      const found: string[] = []
       await page.evaluate(axe.source)
-      const { violations } = await page.evaluate(() =>
-        (globalThis as unknown as { axe: typeof axe }).axe.run({
-          runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-        })
-      )
-      return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await page.evaluate(DRAWN)
+        const { violations } = await page.evaluate(() =>
+          (globalThis as unknown as { axe: typeof axe }).axe.run({
+            runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+          })
+        )
+        for (const { id, nodes } of violations)
+          found.push(...nodes.map(({ html }) => `${colorScheme}: ${id}: ${html}`))
+      }
+      await page.emulateMedia({ colorScheme: options.colorScheme ?? null })
+      return found
     }
   }
 }

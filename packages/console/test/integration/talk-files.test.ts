@@ -151,6 +151,12 @@ t.test('members in lanes, citations, and images of tools', options, async (t) =>
       return 'drawn'
     }
   })
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks',
+    input: Type.Object({}),
+    execute: () => 'seen'
+  })
   const { page: url, app } = await consoleApp(t, {
     add: (registry) =>
       new Team({
@@ -165,7 +171,13 @@ t.test('members in lanes, citations, and images of tools', options, async (t) =>
             tools: [draw],
             model: scriptedModel([{ toolCalls: [{ toolName: 'draw' }] }, 'Painted'])
           }),
-          new Agent({ name: 'critic', register: false, model: scriptedModel('Not *bad*') })
+          new Agent({
+            name: 'critic',
+            register: false,
+            tools: [look],
+            // Its call has the id of the painter's.
+            model: scriptedModel([{ toolCalls: [{ toolName: 'look' }] }, 'Not *bad*'])
+          })
         ]
       })
   })
@@ -173,7 +185,9 @@ t.test('members in lanes, citations, and images of tools', options, async (t) =>
   await page.getByLabel('Message to studio').fill('Paint')
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'critic' }).getByText('Not bad').waitFor()
+  await page.getByRole('region', { name: 'critic' }).locator('summary', { hasText: 'look' }).waitFor()
   const painter = page.getByRole('region', { name: 'painter' })
+  await painter.locator('summary', { hasText: 'draw' }).waitFor()
   await painter.getByText('Painted').waitFor()
   await painter.locator('img[alt="drawn.png"]').waitFor()
   await painter.getByText('To be <i>or</i>').waitFor()
@@ -185,17 +199,31 @@ t.test('members in lanes, citations, and images of tools', options, async (t) =>
   t.strictSame(await axe(), [])
 
   t.comment('a reload: the log of the run has what the session does not keep')
+  const talk = page.url()
   await page.reload()
   await page.getByRole('region', { name: 'critic' }).getByText('Not bad').waitFor()
   await painter.getByText('To be <i>or</i>').waitFor()
+  await page.setViewportSize({ width: 390, height: 800 })
+  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
+
+  t.comment('the timeline of a phone has all of each member below it')
   const { runs } = await app.runs.list({ limit: 1 })
+  await page.goto(`${url}#/run/${runs[0]!.runId}`)
+  await page.locator('.span').nth(7).waitFor()
+  const labels = await page.locator('.span-label bdi').allInnerTexts()
+  const first = labels.indexOf('critic') === 0 ? ['critic', 'look'] : ['painter', 'draw']
+  t.strictSame([labels[0], labels[2]], first)
+  t.equal(labels.length, 8)
+  const height = await page.evaluate<number>(`document.querySelector('.timeline > .windowed').clientHeight`)
+  t.ok(height > 300, `the list is ${height} pixels high`)
+  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
+
+  t.comment('without the log there is what the session keeps')
   await app.runs.stores.runs.remove(runs[0]!.runId)
   const gone = page.waitForResponse((response) => response.status() === 404)
-  await page.reload()
+  await page.goto(talk)
   await gone
   await page.getByText('Together').waitFor()
   t.equal(await page.locator('.lane').count(), 0)
-  await page.setViewportSize({ width: 390, height: 800 })
-  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
   t.strictSame(await faults(), [])
 })

@@ -123,16 +123,15 @@ function useSeen() {
   return [place, isSeen] as const
 }
 
-/** Scrolls to the end as it grows, unless the visitor looks at an earlier frame. */
+/** Scrolls to the newest frame as it comes, unless the visitor looks at an earlier one. */
 function useNewest(count: number) {
   const strip = useRef<HTMLOListElement>(null)
   const before = useRef(0)
   useEffect(() => {
-    const element = strip.current
-    if (element === null) return
-    const wasAtEnd = before.current - element.scrollLeft - element.clientWidth < 48
-    if (wasAtEnd && before.current > 0) element.scrollLeft = element.scrollWidth
-    before.current = element.scrollWidth
+    const shots = strip.current?.children
+    const { right = Infinity, bottom = 0 } = shots?.[before.current - 1]?.getBoundingClientRect() ?? {}
+    if (right <= innerWidth && bottom <= innerHeight) shots?.[count - 1]?.scrollIntoView()
+    before.current = count
   }, [count])
   return strip
 }

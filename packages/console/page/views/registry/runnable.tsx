@@ -66,7 +66,7 @@ function About({ metadata }: { metadata: RunnableMetadata }) {
           key={tool.name}
           summary={
             <>
-              <Icon name="tool" /> <code>{cleanLine(tool.name, 100)}</code>
+              <Icon name="tool" /> <code class="ellipsis">{cleanLine(tool.name, 100)}</code>
               <span class="ellipsis">{cleanLine(tool.description)}</span>
             </>
           }

@@ -103,7 +103,7 @@ function Actions({ run }: { run: RunModel }) {
       )}
       {start !== undefined && (
         <a class="button" href={hrefOf(['talk', start.kind, start.name, start.sessionId])}>
-          <Icon name="talk" /> Conversation
+          <Icon name="talk" /> Talk
         </a>
       )}
     </div>

@@ -8,10 +8,11 @@ import type { LogModel, Span } from '../../models/log-model.ts'
 const ROW = 34
 const KINDS = { member: 'member', step: 'model', tool: 'tool', wait: 'waits' } as const
 
-/** The spans of a run, in the order in which they began, each where it was in time. */
+/** The spans of a run, each where it was in time: in the order in which they began, those of a member below it. */
 export function Timeline({ log, runId, isOver }: { log: LogModel; runId: string; isOver: boolean }) {
   void log.version.value
-  const { spans, from = 0, to = 0 } = log
+  const { from = 0, to = 0 } = log
+  const spans = log.hasMembers ? [...Map.groupBy(log.spans, rowOf).values()].flat() : log.spans
   const end = isOver ? to : Math.max(to, now.value)
   if (spans.length === 0)
     return (
@@ -37,6 +38,8 @@ export function Timeline({ log, runId, isOver }: { log: LogModel; runId: string;
     </div>
   )
 }
+
+const rowOf = ({ kind, label, id, source: [member = kind === 'member' ? label : id] }: Span) => member
 
 function SpanRow({
   span,

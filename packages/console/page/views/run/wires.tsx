@@ -70,7 +70,8 @@ function Told({ name, messages }: { name: string; messages: readonly unknown[] |
 
 // Events have a type; what has none is a whole: a task.
 function titleOf(message: unknown): string {
-  const { type, delta, text } = message as { type?: unknown; delta?: unknown; text?: unknown }
-  const said = typeof delta === 'string' ? delta : typeof text === 'string' ? text : ''
-  return cleanLine(`${typeof type === 'string' ? type : 'task'} ${said}`, 60)
+  const { type = 'task', delta, text, toolName, toolCallName } = message as Record<string, unknown>
+  return cleanLine([type, delta ?? text ?? toolName ?? toolCallName].filter(isText).join(' '), 60)
 }
+
+const isText = (value: unknown) => typeof value === 'string'
