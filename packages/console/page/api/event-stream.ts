@@ -32,7 +32,7 @@ export const isEnd = ({ type, source }: StreamedPart): boolean =>
 const FIRST_PAUSE = 500
 const MAX_PAUSE = 15_000
 /** Milliseconds of work in one frame. */
-const SLICE = 4
+const SLICE = 3
 /** Messages that wait for a frame before reading stops. */
 const MAX_WAITING = 2_000
 
@@ -92,6 +92,8 @@ async function readAll(
   const body = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let isRead = false
   let isOver = false
+  // The first parts change the most in a view.
+  let budget = 0
   let wake: (() => void) | undefined
   const parser = createParser({
     onEvent(message) {
@@ -117,7 +119,8 @@ async function readAll(
       if (waiting.length === 0) await new Promise<void>((resolve) => (wake = resolve))
       await nextFrame()
       if (signal.aborted) break
-      isOver = takeSlice(waiting, reader, onId)
+      isOver = takeSlice(waiting, reader, onId, budget)
+      budget = SLICE
     }
     if (!isOver) await reading
     return isOver
@@ -130,14 +133,15 @@ async function readAll(
 function takeSlice(
   waiting: EventSourceMessage[],
   { onParts, isLast }: StreamReader,
-  onId: (id: string) => void
+  onId: (id: string) => void,
+  budget: number
 ): boolean {
   if (waiting.length === 0) return false
-  const end = performance.now() + SLICE
+  const end = performance.now() + budget
   const parts: StreamedPart[] = []
   let taken = 0
   let isOver = false
-  while (taken < waiting.length && !isOver && (taken % 16 !== 0 || performance.now() < end)) {
+  while (taken < waiting.length && !isOver && (taken % 4 !== 0 || performance.now() < end)) {
     const { data, id } = waiting[taken++]!
     const part = JSON.parse(data) as StreamedPart
     if (id !== undefined) onId(id)

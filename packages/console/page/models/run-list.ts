@@ -7,6 +7,8 @@ const MAX_PAGES = 10
 /** Milliseconds of changes that are read again: they are stored after their time, and clocks of nodes differ. */
 const OVERLAP = 2_000
 
+// A run may change twice in a millisecond.
+const stateOf = ({ status, updatedAt }: RunItem) => status + updatedAt
 const newestFirst = (a: RunItem, b: RunItem) =>
   a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.runId < b.runId) ? 1 : -1
 
@@ -64,14 +66,16 @@ export class RunList {
 
   async #update(changedAt: number, signal: AbortSignal): Promise<void> {
     const since = new Date(changedAt - OVERLAP).toISOString()
+    const known = new Map(this.runs.value.map((run) => [run.runId, stateOf(run)]))
     const changed = new Map<string, RunItem>()
     let cursor: string | null = null
     for (let count = 0; count === 0 || cursor !== null; count++) {
       if (count === MAX_PAGES) return this.#begin(signal)
       const page = await this.#read({ since, ...(cursor !== null && { cursor }) }, signal)
       // A run that changes meanwhile is only on the first page of the next look.
-      for (const run of page.runs) changed.set(run.runId, run)
-      cursor = page.nextCursor
+      const news = page.runs.filter((run) => known.get(run.runId) !== stateOf(run))
+      for (const run of news) changed.set(run.runId, run)
+      cursor = news.length === 0 ? null : page.nextCursor
     }
     // Others move a run in the queue without a change of its own.
     if (this.runs.value.some(({ queuePosition }) => queuePosition !== undefined)) {

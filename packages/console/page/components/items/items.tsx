@@ -1,4 +1,5 @@
 import { Component, type VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { ApprovalCard } from '../approval-card.tsx'
 import { cleanLine, cleanText } from '../clean-text.ts'
 import { Details } from '../details.tsx'
@@ -17,7 +18,9 @@ import './items.css'
 import type { InputItem, PartItem, RunItem, ToolItem } from '../../models/run-items.ts'
 
 /** Items and lanes that are drawn together. */
-const CHUNK = 10
+const CHUNK = 5
+/** Chunks that are laid out apart from others: a frame costs as much as the groups that it changes. */
+const GROUP = 20
 
 interface ItemsProps {
   items: readonly RunItem[]
@@ -27,16 +30,41 @@ interface ItemsProps {
 
 /** The items of a run; those of members in lanes. Of thousands, only chunks in view and those that change cost anything. */
 export function Items({ items, runId, isOver }: ItemsProps) {
-  const stretches = toStretches(items)
-  const count = useGradually(Math.ceil(stretches.length / CHUNK), 1)
+  const chunks = useMemo(() => toChunks(toStretches(items)), [items])
+  const count = useGradually(chunks.length, 1)
   return (
     <>
-      {Array.from({ length: count }, (_, at) => {
-        const chunk = stretches.slice(at * CHUNK, (at + 1) * CHUNK)
-        return <Chunk key={at} stretches={chunk} runId={runId} isOver={isOver} />
+      {Array.from({ length: Math.ceil(count / GROUP) }, (_, at) => {
+        const group = chunks.slice(at * GROUP, Math.min(count, (at + 1) * GROUP))
+        return <Group key={at} chunks={group} runId={runId} isOver={isOver} />
       })}
     </>
   )
+}
+
+function toChunks(stretches: readonly Stretch[]): (readonly Stretch[])[] {
+  const chunks = []
+  for (let at = 0; at < stretches.length; at += CHUNK) chunks.push(stretches.slice(at, at + CHUNK))
+  return chunks
+}
+
+class Group extends Component<Omit<ItemsProps, 'items'> & { chunks: readonly (readonly Stretch[])[] }> {
+  override shouldComponentUpdate({ chunks, isOver }: Readonly<Group['props']>): boolean {
+    const { props } = this
+    const isSame = (chunk: readonly Stretch[], at: number) => chunk === props.chunks[at]
+    return isOver !== props.isOver || chunks.length !== props.chunks.length || !chunks.every(isSame)
+  }
+
+  override render(): VNode {
+    const { chunks, runId, isOver } = this.props
+    return (
+      <div class="group">
+        {chunks.map((stretches, at) => (
+          <Chunk key={at} stretches={stretches} runId={runId} isOver={isOver} />
+        ))}
+      </div>
+    )
+  }
 }
 
 class Chunk extends Component<Omit<ItemsProps, 'items'> & { stretches: readonly Stretch[] }> {
