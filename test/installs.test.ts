@@ -56,25 +56,21 @@ function installers(home: string, registry: string): Record<string, string[]> {
   }
 }
 
+const home = t.testdir({ packed: {}, '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n' })
+const packed = join(home, 'packed')
+const tarballs: string[] = []
+for (const name of new Set(SAMPLES.flatMap(({ packages }) => packages)))
+  tarballs.push(await pack(name, packed))
+const registry = await startRegistry(t, tarballs, packed)
+
 for (const { packages, wanted, later = [], check } of SAMPLES) {
   const readme = `packages/${packages[0]}/README.md`
 
   t.test(`@svc/${packages[0]}, installed as in its README`, async (t) => {
-    const home = t.testdir({
-      packed: {},
-      npm: {},
-      pnpm: {},
-      '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n'
-    })
-    const packed = join(home, 'packed')
-    const tarballs: string[] = []
-    for (const name of packages) tarballs.push(await pack(name, packed))
-    const registry = await startRegistry(t, tarballs, packed)
     t.same(installsOf(readme), [...wanted, ...later])
     for (const [name, command] of Object.entries(installers(home, registry))) {
       await t.test(`with ${name}`, async (t) => {
-        const cwd = join(home, name)
-        writeFileSync(join(cwd, 'package.json'), '{"name":"app","private":true,"type":"module"}')
+        const cwd = t.testdir({ 'package.json': '{"name":"app","private":true,"type":"module"}' })
         const env = { HOME: home, npm_config_update_notifier: 'false' }
         const install = start(t, [...command, ...wanted], { cwd, env })
         t.equal(await install.ended, 0, install.output.stdout + install.output.stderr)

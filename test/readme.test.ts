@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path'
 import { freePort } from '@tools/postgres'
 import t, { type Test } from 'tap'
 import { codeBlocks, compile, curlsOf, installsOf, isWhole, type CodeBlock } from './helpers/code-blocks.ts'
+import { runPrograms } from './helpers/programs.ts'
 import { startResponsesServer } from './helpers/responses-server.ts'
 import { start, untilUp } from './helpers/shell.ts'
 
@@ -218,13 +219,31 @@ t.test('a document installs the imports of its programs', async (t) => {
 // Of the services, those with a documented output end by themselves.
 const runsToItsEnd = ({ id, code }: CodeBlock) => id in PRINTED || !code.includes('.listen(')
 
-for (const program of programs.filter(runsToItsEnd))
-  t.test(`${program.id} runs to its end`, async (t) => {
-    const { output, ended } = run(t, program.code.replace('port: 3000', 'port: 0'))
-    t.equal(await ended, 0, output.stderr)
-    t.equal(output.stderr, '')
-    t.match(output.stdout, PRINTED[program.id] ?? /^$/)
-  })
+// What the process keeps of such a program would reach the next.
+const changesProcess = ({ code }: CodeBlock) =>
+  /node:diagnostics_channel|process\.(?:on|once|exit)\b/.test(code)
+
+t.test('programs run to their ends', async (t) => {
+  const ending = programs.filter(runsToItsEnd)
+  const folders = ending.map(({ file, code }) => [
+    file,
+    { 'program.ts': code.replace('port: 3000', 'port: 0') }
+  ])
+  const cwd = t.testdir({ ...Object.fromEntries(folders), ...project(t) })
+  const together = ending.filter((program) => !changesProcess(program))
+  for (const group of [together, ...ending.filter(changesProcess).map((program) => [program])]) {
+    const files = group.map(({ file }) => join(cwd, file, 'program.ts'))
+    const ends = await runPrograms(t, files, { cwd, env })
+    for (const [index, { id }] of group.entries())
+      await t.test(id, async (t) => {
+        const { file, code, stdout, stderr } = ends[index]!
+        t.equal(file, files[index])
+        t.equal(code, 0, stderr)
+        t.equal(stderr, '')
+        t.match(stdout, PRINTED[id] ?? /^$/)
+      })
+  }
+})
 
 for (const program of programs.filter((each) => !runsToItsEnd(each)))
   t.test(`${program.id} serves, and the commands of its document work`, async (t) => {
@@ -251,13 +270,11 @@ t.test('the commands in docs work on the demo', async (t) => {
     await pasteAll(t, document, port)
 })
 
+// As the documents create it.
+const project = (test: Test) => ({ 'package.json': '{"type":"module"}', node_modules: modulesOf(test) })
+
 function run(t: Test, code: string) {
-  const cwd = t.testdir({
-    'program.ts': code,
-    // As the documents create it.
-    'package.json': '{"type":"module"}',
-    node_modules: modulesOf(t)
-  })
+  const cwd = t.testdir({ 'program.ts': code, ...project(t) })
   return start(t, [process.execPath, '--conditions=@svc/source', '--no-warnings', 'program.ts'], { cwd, env })
 }
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { watchIdleCores } from '../tools/tests/idle-cores.ts'
 import { planProcesses } from '../tools/tests/plan-processes.ts'
+import { runAll } from '../tools/tests/run-all.ts'
 import { runProcess } from '../tools/tests/run-process.ts'
 import { TestLog } from '../tools/tests/test-log.ts'
 
@@ -51,6 +53,18 @@ t.test('fails', async (t) => t.equal(1, 2))
     'ok     b.test.ts  1 passed, 0 failed',
     '1 passed, 1 failed'
   ])
+})
+
+t.test('the slowest files stand at the end, if there are more', async (t) => {
+  const printed: string[] = []
+  const log = new TestLog((line) => printed.push(line))
+  const { parser } = log.createParser()
+  parser.end('TAP version 14\nok 1 - a # time=10ms {\n    ok 1 - x\n    1..1\n}\n1..1\n')
+  log.printSlowest(1)
+  t.equal(printed.length, 1)
+  log.createParser().parser.end('TAP version 14\nok 1 - b # time=1234ms {\n    ok 1 - x\n    1..1\n}\n1..1\n')
+  log.printSlowest(1)
+  t.strictSame(printed.slice(2), ['slowest of 2 files:', '   1.2 s  b'])
 })
 
 t.test('a test may wait for a timer that does not keep its process alive', async (t) => {
@@ -133,4 +147,41 @@ t.test('long files run first and alone, as do those that change their process', 
   t.ok(names[3]!.length > 1)
   t.ok(names[3]!.length > names.at(-2)!.length, 'the last processes have fewer files')
   t.equal(processes[1]!.limit, 180_000)
+})
+
+t.test('while cores are idle, a further process starts, and at most twice as many run', async (t) => {
+  const processes = Array.from({ length: 9 }, (_, index) => ({ files: [String(index)], limit: 1 }))
+  const most = async (idle: number) => {
+    let looks = 0
+    let running = 0
+    let highest = 0
+    const looked = Promise.withResolvers<void>()
+    const idleCores = () => {
+      if (++looks > 6) looked.resolve()
+      return idle
+    }
+    const run = async () => {
+      highest = Math.max(highest, ++running)
+      await looked.promise
+      running--
+    }
+    await runAll(processes, { jobs: 2, run, idleCores, lookEvery: 1 })
+    return highest
+  }
+  t.equal(await most(1), 4)
+  t.equal(await most(0.2), 2)
+})
+
+t.test('idle cores are those without work since the last look', async (t) => {
+  const core = (idle: number, user: number) => ({
+    model: '',
+    speed: 0,
+    times: { idle, user, nice: 0, sys: 0, irq: 0 }
+  })
+  let cores = [core(10, 10), core(10, 10)]
+  const idleCores = watchIdleCores(() => cores)
+  cores = [core(20, 10), core(10, 20)]
+  t.equal(idleCores(), 1)
+  cores = [core(20, 20), core(10, 30)]
+  t.equal(idleCores(), 0)
 })

@@ -18,6 +18,8 @@ type Manifest = { name: string; version: string }
  * @param folder for temporary files
  */
 export async function startRegistry(t: Test, tarballs: readonly string[], folder: string): Promise<string> {
+  // A second package manager asks for the same.
+  const packed = new Map<string, Promise<string>>()
   const published = new Map<string, { manifest: Manifest; tarball: string }>()
   for (const tarball of tarballs) {
     const { stdout } = await execute('tar', ['-xzOf', tarball, 'package/package.json'])
@@ -39,7 +41,8 @@ export async function startRegistry(t: Test, tarballs: readonly string[], folder
     const [, name = path, version] = /^(.+)\/-\/(.+)\.tgz$/.exec(path) ?? []
     const own = published.get(name)
     if (version !== undefined) {
-      createReadStream(own?.tarball ?? (await pack(name, version, folder))).pipe(reply)
+      if (own === undefined && !packed.has(path)) packed.set(path, pack(name, version, folder))
+      createReadStream(own?.tarball ?? (await packed.get(path)!)).pipe(reply)
       return
     }
     const manifests = own === undefined ? installedOf(name) : [own.manifest]

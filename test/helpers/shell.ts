@@ -11,11 +11,11 @@ export interface Running {
   ended: Promise<number | string | null>
 }
 
-/** Starts a program, which is killed when the test ends. */
+/** Starts a program, which is killed when the test ends, or after a limit in milliseconds. */
 export function start(
   t: Test,
   command: readonly string[],
-  options: { cwd: string; env?: Record<string, string> }
+  { limit = 90_000, ...options }: { cwd: string; env?: Record<string, string>; limit?: number }
 ): Running {
   const { PATH, NODE_COMPILE_CACHE } = process.env
   const env = { PATH, NODE_COMPILE_CACHE, ...options.env }
@@ -25,7 +25,7 @@ export function start(
     env,
     stdio: ['ignore', 'pipe', 'pipe']
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 90_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), limit)
   t.teardown(() => child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => (output.stdout += String(chunk)))

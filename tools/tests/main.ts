@@ -2,14 +2,15 @@ import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { planProcesses, type PlannedProcess } from './plan-processes.ts'
+import { planProcesses } from './plan-processes.ts'
+import { runAll } from './run-all.ts'
 import { runProcess } from './run-process.ts'
 import { TestLog } from './test-log.ts'
 
 const HELP = `Runs the tests: npx node tools/tests/main.ts [options] [paths…]
 
   paths       files or folders; all tests if none is given
-  --jobs n    processes at once, by default one for each core`
+  --jobs n    processes at once, by default one for each core; twice as many while cores are idle`
 
 const root = resolve(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({
@@ -42,11 +43,6 @@ const processes = planProcesses(
 )
 
 const log = new TestLog((line) => console.log(line))
-// One begins with the long files, the others with the short ones: long files are calls and races in real time, which need a core.
-const work = async (take: () => PlannedProcess | undefined) => {
-  for (let next = take(); next !== undefined; next = take()) await runProcess(next, log)
-}
-await Promise.all(
-  Array.from({ length: jobs }, (_, index) => work(() => (index === 0 ? processes.shift() : processes.pop())))
-)
+await runAll(processes, { jobs, run: (process) => runProcess(process, log) })
+log.printSlowest(10)
 process.exitCode = log.end() ? 0 : 1

@@ -56,6 +56,7 @@ function describeFailure(diag: Record<string, unknown> | null): string[] {
 /** Prints the results of test files: one line per file, the details of each failure, and at the end `N passed, N failed`. */
 export class TestLog {
   readonly #total: Tally = { passed: 0, failed: 0, skipped: 0 }
+  readonly #times: { file: string; ms: number }[] = []
   readonly #print: (line: string) => void
 
   constructor(print: (line: string) => void) {
@@ -76,6 +77,14 @@ export class TestLog {
   /** Counts and prints a failure that no test reported. */
   fail(name: string, reason?: string) {
     this.#fail([], name, reason === undefined ? null : { reason }, [this.#total])
+  }
+
+  /** Prints the files that took longest, if there are more than `count`. */
+  printSlowest(count: number) {
+    if (this.#times.length <= count) return
+    this.#print(`slowest of ${this.#times.length} files:`)
+    for (const { file, ms } of this.#times.toSorted((a, b) => b.ms - a.ms).slice(0, count))
+      this.#print(`${(ms / 1_000).toFixed(1).padStart(6)} s  ${file}`)
   }
 
   /** Prints the totals. True if something passed and nothing failed. */
@@ -127,6 +136,7 @@ export class TestLog {
 
   #endFile(result: Result, tally: Tally | null, noise: string[]) {
     if (tally !== null) {
+      this.#times.push({ file: result.name, ms: result.time ?? 0 })
       if (!result.ok) this.#printNoise(noise)
       const word = result.ok ? 'ok    ' : 'FAILED'
       this.#print(`${word} ${result.name}  ${describeTally(tally)} (${Math.round(result.time ?? 0)} ms)`)

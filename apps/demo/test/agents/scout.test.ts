@@ -11,27 +11,117 @@ t.setTimeout(180_000)
 const ORDER =
   'Order 2 enamel mugs. Name: Ada; E-mail: ada@example.org; Address: 1 Quay Street, Galway; Delivery: by courier; Gift wrap: yes; Terms: yes'
 
-t.test('answers from the pages of the shop, and names the page', needsChromium, async (t) => {
-  const { origin, ask } = await startScout(t)
-  for (const [question, answer, page] of [
-    [
-      'How much is the rain jacket in size L?',
-      'Rain jacket: Price in size L: €94.00',
-      '/products/rain-jacket?size=L'
-    ],
-    ['When are you open on Thursday?', 'Thursday: Shop 10:00–20:30, Pick-up counter 8:00–12:00', '/hours'],
-    ['What is your phone number?', 'Phone: +353 20 910 0174', '/about'],
-    ['Which tea is the cheapest?', 'The cheapest is Peppermint tea at €4.50.', '?q=tea&category=&page=2'],
-    [
-      'What is the most expensive tea?',
-      'The most expensive is White peony tea at €18.60.',
-      '?q=tea&category=&page=3'
-    ],
-    ['Are there enamel mugs in stock?', 'Enamel mug: In stock: 48', '/products/enamel-mug']
-  ] as const)
-    t.equal((await ask(question)).text, `${answer}\n\nSource: ${origin}/shop${page}`, question)
-  t.match((await ask('What does a submarine cost?')).text, /I found nothing for “submarine”/)
-  t.match((await ask('What do the wool socks cost?')).text, /Which size\? There is 36–39, 40–43, 44–47\./)
+// The demos of one process share their scout, so that the others start after this one has ended.
+t.test('the scout of one demo', needsChromium, async (t) => {
+  const scout = await startScout(t)
+
+  await t.test('answers from the pages of the shop, and names the page', async (t) => {
+    const { origin, ask } = scout
+    for (const [question, answer, page] of [
+      [
+        'How much is the rain jacket in size L?',
+        'Rain jacket: Price in size L: €94.00',
+        '/products/rain-jacket?size=L'
+      ],
+      ['When are you open on Thursday?', 'Thursday: Shop 10:00–20:30, Pick-up counter 8:00–12:00', '/hours'],
+      ['What is your phone number?', 'Phone: +353 20 910 0174', '/about'],
+      ['Which tea is the cheapest?', 'The cheapest is Peppermint tea at €4.50.', '?q=tea&category=&page=2'],
+      [
+        'What is the most expensive tea?',
+        'The most expensive is White peony tea at €18.60.',
+        '?q=tea&category=&page=3'
+      ],
+      ['Are there enamel mugs in stock?', 'Enamel mug: In stock: 48', '/products/enamel-mug']
+    ] as const)
+      t.equal((await ask(question)).text, `${answer}\n\nSource: ${origin}/shop${page}`, question)
+    t.match((await ask('What does a submarine cost?')).text, /I found nothing for “submarine”/)
+    t.match((await ask('What do the wool socks cost?')).text, /Which size\? There is 36–39, 40–43, 44–47\./)
+  })
+
+  await t.test('each step can be followed: pages as parts, screenshots as files', async (t) => {
+    const { app, origin, ask } = scout
+    const { runId, toolCalls, files = [] } = await ask('When are you open on Sunday?')
+    t.strictSame(
+      toolCalls.map(({ toolName }) => toolName),
+      ['browser_open', 'browser_click']
+    )
+    const pages = []
+    for await (const part of app.runs.parts(runId)) if (part.type === 'browser.page') pages.push(part)
+    t.match(pages.at(-1), { url: `${origin}/shop/hours`, title: /^Opening hours/ })
+    t.equal(files.length, 2)
+    for (const { fileId, purpose } of files) {
+      t.equal(purpose, 'screenshot')
+      const response = await fetch(`${origin}/api/runs/${runId}/files/${fileId}`)
+      t.equal(response.headers.get('content-type'), 'image/jpeg')
+      const bytes = new Uint8Array(await response.arrayBuffer())
+      t.strictSame([...bytes.slice(0, 3)], [0xff, 0xd8, 0xff])
+    }
+  })
+
+  await t.test('an order waits at the last click, and is approved from another surface', async (t) => {
+    const { origin, begin, approvalOf, resultOf, request } = scout
+    const run = await begin(ORDER)
+    const approvalId = await approvalOf(run)
+    const { approvals } = await request<{ approvals: object[] }>('/api/approvals')
+    t.match(approvals, [{ approvalId, toolName: 'browser_click' }])
+    t.equal(approvals.length, 1)
+    const socket = await connect(t, origin)
+    t.same(await socket.emitWithAck('approval.answer', { approvalId, approved: true }), { ok: true })
+    const { text, toolCalls } = await resultOf(run)
+    t.match(text, /^Ordered\. Your order number is HS-\d{6}\.\n\nSource: .*\/shop\/orders\/HS-\d{6}$/)
+    t.match(String(toolCalls.at(-1)?.result), /Total with delivery and gift wrap[^€]*€37\.90/)
+  })
+
+  await t.test('an order that is denied is not placed', async (t) => {
+    const { begin, approvalOf, resultOf, request } = scout
+    const run = await begin(ORDER)
+    const answer = await request(`/api/approvals/${await approvalOf(run)}`, {
+      approved: false,
+      reason: 'too many mugs'
+    })
+    t.match(answer, { runId: run.runId })
+    t.match(await resultOf(run), { text: /^I stopped: .*too many mugs/ })
+  })
+
+  await t.test('what the form lacks is not made up', async (t) => {
+    const { begin, approvalOf, resultOf, request } = scout
+    const run = await begin('Buy a glass teapot. Name: Ada')
+    await request(`/api/approvals/${await approvalOf(run)}`, { approved: true })
+    const { text } = await resultOf(run)
+    t.match(text, /^I could not order\. The shop says: .*e-mail address.*Accept the terms of sale/)
+    t.notMatch(text, /Enter your name/)
+  })
+
+  await t.test('it runs over sockets and A2A', async (t) => {
+    const { origin, request } = scout
+    const socket = await connect(t, origin)
+    const done = new Promise((resolve) => socket.once('agent.done', resolve))
+    await socket.emitWithAck('agent.run', { name: 'scout', input: 'What does the tea atlas cost?' })
+    t.match(await done, { output: { text: /^Tea atlas: Price: €39\.00/ } })
+
+    const message = {
+      kind: 'message',
+      messageId: 'm1',
+      role: 'user',
+      parts: [{ kind: 'text', text: 'What is your e-mail address?' }],
+      metadata: { agentName: 'scout' }
+    }
+    const task = await request('/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } })
+    t.match(task, { result: { status: { state: 'completed' } } })
+    t.match(JSON.stringify(task), /E-mail: hello@harbour\.example/)
+  })
+
+  await t.test('a canceled run gives its place free at once', async (t) => {
+    const { app, begin, partOf, ask } = scout
+    // More than may browse at the same time.
+    for (let count = 0; count < 10; count++) {
+      const run = await begin('What is the phone number?')
+      await partOf(run, 'browser.page')
+      await app.runs.cancel(run.runId)
+      t.match(await app.runs.get(run.runId), { status: 'canceled' })
+    }
+    t.match((await ask('What does the enamel mug cost?')).text, /€11\.50/)
+  })
 })
 
 t.test('what the pages say decides: another catalogue, other answers', needsChromium, async (t) => {
@@ -50,51 +140,6 @@ t.test('what the pages say decides: another catalogue, other answers', needsChro
   t.match((await ask('How much is the rain jacket in size XXL?')).text, /Price in size XXL: €123\.45/)
   t.match((await ask('How much is the rain jacket in size M?')).text, /There is no size M, only L, XXL\./)
   t.match((await ask('Which tea is the cheapest?')).text, /Fennel tea at €4\.80/)
-})
-
-t.test('each step can be followed: pages as parts, screenshots as files', needsChromium, async (t) => {
-  const { app, origin, ask } = await startScout(t)
-  const { runId, toolCalls, files = [] } = await ask('When are you open on Sunday?')
-  t.strictSame(
-    toolCalls.map(({ toolName }) => toolName),
-    ['browser_open', 'browser_click']
-  )
-  const pages = []
-  for await (const part of app.runs.parts(runId)) if (part.type === 'browser.page') pages.push(part)
-  t.match(pages.at(-1), { url: `${origin}/shop/hours`, title: /^Opening hours/ })
-  t.equal(files.length, 2)
-  for (const { fileId, purpose } of files) {
-    t.equal(purpose, 'screenshot')
-    const response = await fetch(`${origin}/api/runs/${runId}/files/${fileId}`)
-    t.equal(response.headers.get('content-type'), 'image/jpeg')
-    const bytes = new Uint8Array(await response.arrayBuffer())
-    t.strictSame([...bytes.slice(0, 3)], [0xff, 0xd8, 0xff])
-  }
-})
-
-t.test('an order waits at the last click, and is approved from another surface', needsChromium, async (t) => {
-  const { origin, begin, approvalOf, resultOf, request } = await startScout(t)
-  const run = await begin(ORDER)
-  const approvalId = await approvalOf(run)
-  const { approvals } = await request<{ approvals: object[] }>('/api/approvals')
-  t.match(approvals, [{ approvalId, toolName: 'browser_click' }])
-  t.equal(approvals.length, 1)
-  const socket = await connect(t, origin)
-  t.same(await socket.emitWithAck('approval.answer', { approvalId, approved: true }), { ok: true })
-  const { text, toolCalls } = await resultOf(run)
-  t.match(text, /^Ordered\. Your order number is HS-\d{6}\.\n\nSource: .*\/shop\/orders\/HS-\d{6}$/)
-  t.match(String(toolCalls.at(-1)?.result), /Total with delivery and gift wrap[^€]*€37\.90/)
-})
-
-t.test('an order that is denied is not placed', needsChromium, async (t) => {
-  const { begin, approvalOf, resultOf, request } = await startScout(t)
-  const run = await begin(ORDER)
-  const answer = await request(`/api/approvals/${await approvalOf(run)}`, {
-    approved: false,
-    reason: 'too many mugs'
-  })
-  t.match(answer, { runId: run.runId })
-  t.match(await resultOf(run), { text: /^I stopped: .*too many mugs/ })
 })
 
 t.test('an order sent by Enter waits for an approval too', needsChromium, async (t) => {
@@ -116,46 +161,6 @@ t.test('an order sent by Enter waits for an approval too', needsChromium, async 
   const run = await scout.begin('Go')
   const { toolName, args } = await scout.partOf(run, 'tool.approval.request')
   t.match({ toolName, args }, { toolName: 'browser_type', args: { text: 'Ada', submit: true } })
-})
-
-t.test('what the form lacks is not made up', needsChromium, async (t) => {
-  const { begin, approvalOf, resultOf, request } = await startScout(t)
-  const run = await begin('Buy a glass teapot. Name: Ada')
-  await request(`/api/approvals/${await approvalOf(run)}`, { approved: true })
-  const { text } = await resultOf(run)
-  t.match(text, /^I could not order\. The shop says: .*e-mail address.*Accept the terms of sale/)
-  t.notMatch(text, /Enter your name/)
-})
-
-t.test('it runs over sockets and A2A', needsChromium, async (t) => {
-  const { origin, request } = await startScout(t)
-  const socket = await connect(t, origin)
-  const done = new Promise((resolve) => socket.once('agent.done', resolve))
-  await socket.emitWithAck('agent.run', { name: 'scout', input: 'What does the tea atlas cost?' })
-  t.match(await done, { output: { text: /^Tea atlas: Price: €39\.00/ } })
-
-  const message = {
-    kind: 'message',
-    messageId: 'm1',
-    role: 'user',
-    parts: [{ kind: 'text', text: 'What is your e-mail address?' }],
-    metadata: { agentName: 'scout' }
-  }
-  const task = await request('/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } })
-  t.match(task, { result: { status: { state: 'completed' } } })
-  t.match(JSON.stringify(task), /E-mail: hello@harbour\.example/)
-})
-
-t.test('a canceled run gives its place free at once', needsChromium, async (t) => {
-  const { app, begin, partOf, ask } = await startScout(t)
-  // More than may browse at the same time.
-  for (let count = 0; count < 10; count++) {
-    const run = await begin('What is the phone number?')
-    await partOf(run, 'browser.page')
-    await app.runs.cancel(run.runId)
-    t.match(await app.runs.get(run.runId), { status: 'canceled' })
-  }
-  t.match((await ask('What does the enamel mug cost?')).text, /€11\.50/)
 })
 
 t.test('without Chromium its runs fail with a code that says so, and nothing else does', async (t) => {

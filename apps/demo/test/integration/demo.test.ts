@@ -1,9 +1,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { readEnv } from '../../src/env.ts'
 import { SHELL } from '../helpers/demo-process.ts'
 import { needsChromium } from '../helpers/scout-app.ts'
 
@@ -17,9 +19,11 @@ t.setTimeout(400_000)
 async function paste(command: string, exports = ''): Promise<string> {
   const [, question] = /^(curl -s \S+\/(?:approvals|inputs)(?: -H .*)?)$/.exec(command) ?? []
   const isAsked = async () => /"(?:approvalId|inputId)"/.test((await bash(`${exports}\n${question}`)).stdout)
-  while (question !== undefined && !(await isAsked()));
+  while (question !== undefined && !(await isAsked())) await pause(200)
   return (await bash(`${exports}\n${command}`)).stdout
 }
+
+type Ending = { teardown(what: () => unknown): unknown }
 
 /** A demo that has said what to try. */
 interface Demo {
@@ -34,10 +38,7 @@ interface Demo {
 }
 
 /** A demo in a process of its own, once it has said what to try. */
-async function startDemo(
-  t: { teardown(what: () => unknown): unknown },
-  env: Record<string, string>
-): Promise<Demo> {
+async function startDemo(t: Ending, env: Record<string, string>): Promise<Demo> {
   const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
     cwd: root,
     env: { ...SHELL, PORT: '0', LOG_LEVEL: 'silent', ...env },
@@ -67,7 +68,9 @@ async function startDemo(
 
 t.test('what it prints works when pasted, and it remembers over kill -9', async (t) => {
   const env = { DATA_DIR: t.testdir() }
-  const first = await startDemo(t, env)
+  const first = await startDemo(t, { ...env, CHROMIUM_PATH: '/none' })
+  t.match(first.said, /^ {2}scout {3}No browser: .*chromium-headless-shell.*$/m)
+  t.notMatch(first.curls.join('\n'), 'scout', 'nothing to try needs Chromium')
   const [run = '', stream = '', ...lists] = first.curls
   const answer = JSON.parse((await bash(run)).stdout) as { text: string; toolCalls: unknown[] }
   t.match(answer.text, /Last-Event-ID/)
@@ -98,10 +101,35 @@ t.test('what it prints works when pasted, and it remembers over kill -9', async 
   t.equal(parts.at(-1)?.type, 'finish')
   for (const [index] of lists.entries()) t.ok(JSON.parse(await paste(second.curls[2 + index] ?? '')))
 
+  await t.test(
+    'a second demo on the same data is one clear line, and the first does not notice',
+    async (t) => {
+      const { code, said } = await refusal(t, env)
+      t.equal(code, 1)
+      t.match(said, /choose another folder with DATA_DIR/)
+      t.equal(said.trim().split('\n').length, 1, said)
+      t.match(JSON.parse((await bash(second.curls[0] ?? '')).stdout), { finishReason: 'stop' })
+    }
+  )
+
   const exited = once(second.demo, 'exit')
   second.demo.kill('SIGTERM')
   t.same(await exited, [0, null])
 })
+
+/** What a demo that does not start says, and its exit code. */
+async function refusal(t: Ending, env: Record<string, string>): Promise<{ code: unknown; said: string }> {
+  const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
+    cwd: root,
+    env: { ...SHELL, PORT: '0', LOG_LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  t.teardown(() => demo.kill('SIGKILL'))
+  let said = ''
+  demo.stderr.on('data', (chunk) => (said += String(chunk)))
+  const [code] = (await once(demo, 'close')) as [unknown]
+  return { code, said }
+}
 
 interface Said {
   type: string
@@ -113,23 +141,6 @@ function partsOf(stream: string): Said[] {
   const lines = stream.split('\n').filter((line) => line.startsWith('data: '))
   return lines.map((line) => JSON.parse(line.slice(6)) as Said)
 }
-
-t.test('a second demo on the same data is one clear line, and the first does not notice', async (t) => {
-  const env = { DATA_DIR: t.testdir() }
-  const first = await startDemo(t, env)
-  const second = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
-    cwd: root,
-    env: { ...SHELL, PORT: '0', LOG_LEVEL: 'silent', ...env },
-    stdio: ['ignore', 'ignore', 'pipe']
-  })
-  t.teardown(() => second.kill('SIGKILL'))
-  let said = ''
-  second.stderr.on('data', (chunk) => (said += String(chunk)))
-  t.same(await once(second, 'close'), [1, null])
-  t.match(said, /choose another folder with DATA_DIR/)
-  t.equal(said.trim().split('\n').length, 1, said)
-  t.match(JSON.parse((await bash(first.curls[0] ?? '')).stdout), { finishReason: 'stop' })
-})
 
 t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three roles', async (t) => {
   const { demo, curls, exports, base } = await startDemo(t, { DATA_DIR: t.testdir(), DEMO_AUTH: '1' })
@@ -184,31 +195,17 @@ t.test('with DEMO_AUTH=1 it asks for a token, and prints one for each of three r
   t.match((await bash(old)).stdout, /HTTP_ERR_INVALID_TOKEN/, 'another secret, other tokens')
 })
 
-t.test('without Chromium one line says what to install, and nothing to try needs it', async (t) => {
-  const { said, curls } = await startDemo(t, { DATA_DIR: t.testdir(), CHROMIUM_PATH: '/none' })
-  t.match(said, /^ {2}scout {3}No browser: .*chromium-headless-shell.*$/m)
-  t.notMatch(curls.join('\n'), 'scout')
-  t.match(JSON.parse((await bash(curls[0]!)).stdout), { finishReason: 'stop' })
-})
-
 t.test('a bad environment is one clear line', async (t) => {
-  for (const env of [
+  const bad = [
     { PORT: 'http' },
     { PORT: '70000' },
     { LOG_LEVEL: 'loud' },
     { DEMO_AUTH: 'maybe' },
     { DEMO_SECRET: 'short' }
-  ]) {
-    const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
-      cwd: root,
-      env: { ...SHELL, DATA_DIR: t.testdirName, ...env },
-      stdio: ['ignore', 'ignore', 'pipe']
-    })
-    let said = ''
-    demo.stderr.on('data', (chunk) => (said += String(chunk)))
-    const [code] = await once(demo, 'exit')
-    t.equal(code, 1)
-    t.match(said, new RegExp(Object.keys(env)[0] ?? ''))
-    t.equal(said.trim().split('\n').length, 1, said)
-  }
+  ]
+  for (const env of bad) t.throws(() => readEnv(env), { message: new RegExp(Object.keys(env)[0]!) })
+  const { code, said } = await refusal(t, { DATA_DIR: t.testdirName, ...bad[0] })
+  t.equal(code, 1)
+  t.match(said, /PORT/)
+  t.equal(said.trim().split('\n').length, 1, said)
 })
