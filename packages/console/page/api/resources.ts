@@ -6,7 +6,6 @@ import type {
   RunnableKind,
   RunnableMetadata,
   RunRecord,
-  RunResult,
   RunStats,
   RunStatus,
   Session,
@@ -123,9 +122,6 @@ export const listRuns = ({ metadata, ...filter }: RunFilter, request?: Signal) =
     ...request,
     query: { ...filter, ...(metadata && { [`metadata[${metadata.key}]`]: metadata.value }) }
   })
-
-export const getRun = (runId: string, request?: Signal) =>
-  call<RunRecord & { result?: RunResult }>(`runs/${segment(runId)}`, request)
 
 export const cancelRun = (runId: string) =>
   call<RunRecord>(`runs/${segment(runId)}/cancel`, { method: 'POST', body: {} })

@@ -10,7 +10,7 @@ export function useGradually(count: number, first = 25): number {
   const [drawn, setDrawn] = useState(first)
   const pace = useRef({ step: first, began: 0 })
   useLayoutEffect(() => {
-    if (drawn >= count) return
+    if (drawn >= count) return undefined
     let frame = 0
     // After the layout of this frame.
     const timer = setTimeout(() => {
