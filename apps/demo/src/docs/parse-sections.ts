@@ -14,7 +14,7 @@ export interface Section {
   text: string
 }
 
-/** Splits a Markdown document at its headings. Headings with nothing below them are left out. */
+/** Splits a Markdown document at its headings. Pictures, and headings with nothing below them, are left out. */
 export function parseSections(document: string, markdown: string): Section[] {
   const sections: Section[] = [{ id: document, document, heading: document, parents: [], text: '' }]
   const slugger = new GithubSlugger()
@@ -27,7 +27,7 @@ export function parseSections(document: string, markdown: string): Section[] {
       const id = `${document}#${slugger.slug(heading)}`
       sections.push({ id, document, heading, parents: path.filter(Boolean), text: '' })
       path.push(heading)
-    } else sections.at(-1)!.text += token.raw
+    } else if (!token.raw.includes('<picture>')) sections.at(-1)!.text += token.raw
   }
   return sections
     .map((section) => ({ ...section, text: section.text.trim() }))

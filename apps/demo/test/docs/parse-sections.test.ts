@@ -41,3 +41,15 @@ t.test('a document is cut at its headings', async (t) => {
 t.test('an empty document has no sections', async (t) => {
   t.strictSame(parseSections('x.md', '\n# Only a heading\n'), [])
 })
+
+t.test('pictures are left out', async (t) => {
+  const picture = '<picture><img src="a.webp" alt="A view"></picture>'
+  const sections = parseSections(
+    'a.md',
+    `# A\n\nText.\n\n${picture}\n\n## B\n\n| x |\n|---|\n| ${picture} |\n`
+  )
+  t.strictSame(
+    sections.map(({ heading, text }) => [heading, text]),
+    [['A', 'Text.']]
+  )
+})

@@ -223,6 +223,13 @@ t.test('servers', { skip: server instanceof Error && server.message }, async (t)
     )
     for (const store of opened) await store.close()
     const admin = await connect(t, url)
-    t.equal((await admin.query('select from at_once.svc_migration')).rowCount, 1)
+    const { rows } = await admin.query<{ name: string }>(
+      'select name from at_once.svc_migration order by name'
+    )
+    t.strictSame(
+      rows.map(({ name }) => name),
+      ['0001-first-tables', '0002-run-stats'],
+      'each migration is applied once'
+    )
   })
 })
