@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { readEnv } from '../../src/env.ts'
-import { SHELL } from '../helpers/demo-process.ts'
+import { SHELL, spawnDemo } from '../helpers/demo-process.ts'
 import { needsChromium } from '../helpers/scout-app.ts'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -119,16 +119,8 @@ t.test('what it prints works when pasted, and it remembers over kill -9', async 
 
 /** What a demo that does not start says, and its exit code. */
 async function refusal(t: Ending, env: Record<string, string>): Promise<{ code: unknown; said: string }> {
-  const demo = spawn(process.execPath, ['--conditions=@svc/source', 'apps/demo/src/main.ts'], {
-    cwd: root,
-    env: { ...SHELL, PORT: '0', LOG_LEVEL: 'silent', ...env },
-    stdio: ['ignore', 'ignore', 'pipe']
-  })
-  t.teardown(() => demo.kill('SIGKILL'))
-  let said = ''
-  demo.stderr.on('data', (chunk) => (said += String(chunk)))
-  const [code] = (await once(demo, 'close')) as [unknown]
-  return { code, said }
+  const demo = spawnDemo(t, { LOG_LEVEL: 'silent', ...env })
+  return { code: await demo.exited, said: demo.said() }
 }
 
 interface Said {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { StreamedPart } from '../api/event-stream.ts'
+import { idOfCall } from './run-items.ts'
 
 /** A length of time in a run: a step, a call, a wait, or all of a member. */
 export interface Span {
@@ -70,18 +71,11 @@ export class LogModel {
         return this.#change(begun.id, { state: 'done', to: at, firstAt })
       }
       case 'tool.call':
-        return this.#open({
-          id: path + part.toolCallId,
-          kind: 'tool',
-          label: part.toolName,
-          source,
-          seq,
-          from: at
-        })
+        return this.#open({ id: idOfCall(part), kind: 'tool', label: part.toolName, source, seq, from: at })
       case 'tool.result':
-        return this.#change(path + part.toolCallId, { state: 'done', to: at })
+        return this.#change(idOfCall(part), { state: 'done', to: at })
       case 'tool.error':
-        return this.#change(path + part.toolCallId, { state: 'failed', to: at })
+        return this.#change(idOfCall(part), { state: 'failed', to: at })
       case 'tool.approval.request': {
         const label = `Approval of ${part.toolName}`
         return this.#open({ id: part.approvalId, kind: 'wait', label, source, seq, from: at })

@@ -35,6 +35,10 @@ export interface ToolItem extends Common {
   readonly approval: Approval | undefined
 }
 
+/** Identifies a call within its run: models number their calls, so that those of two members may have the same id. */
+export const idOfCall = ({ source = [], toolCallId }: { source?: readonly string[]; toolCallId: string }) =>
+  source.length === 0 ? toolCallId : JSON.stringify([...source, toolCallId])
+
 /** An approval that a call waits for, or its answer. */
 export interface Approval {
   readonly approvalId: string

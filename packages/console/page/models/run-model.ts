@@ -1,7 +1,7 @@
 import type { PartOf, RunStatus, Usage } from '@svc/registry'
 import { signal } from '@preact/signals'
 import type { StreamedPart } from '../api/event-stream.ts'
-import type { RunItem, TextItem, ToolItem } from './run-items.ts'
+import { idOfCall, type RunItem, type TextItem, type ToolItem } from './run-items.ts'
 
 /**
  * Folds the log of a run into what a view shows. Items are never changed: a changed one is another object, so that views compare them by
@@ -258,7 +258,3 @@ export class RunModel {
     this.#waiting.clear()
   }
 }
-
-// Models number their calls, so that those of two members may have the same id.
-const idOfCall = ({ source = [], toolCallId }: { source?: readonly string[]; toolCallId: string }) =>
-  [...source, toolCallId].join('/')

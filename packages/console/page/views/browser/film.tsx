@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { hrefOf } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'
 import { FilePreview } from '../../components/file-chip.tsx'
@@ -6,6 +6,7 @@ import { Icon } from '../../components/icon.tsx'
 import { Empty, ErrorNotice } from '../../components/notice.tsx'
 import { Status } from '../../components/status.tsx'
 import { StreamNotice } from '../../components/stream-notice.tsx'
+import { useSeen } from '../../components/use-seen.ts'
 import { WebLink } from '../../components/web-link.tsx'
 import { toFilm, type Frame } from '../../models/film.ts'
 import type { ToolItem } from '../../models/run-items.ts'
@@ -60,7 +61,7 @@ function Shot({
   page,
   actions
 }: Omit<Frame, 'id'> & { runId: string; number: number }) {
-  const [place, isSeen] = useSeen()
+  const [place, isSeen] = useSeen<HTMLLIElement>('50%')
   const { fileId, mimeType } = file
   return (
     <li class="shot" ref={place}>
@@ -102,25 +103,6 @@ function Action({ action }: { action: ToolItem }) {
       {error !== undefined && <span class="bad">{cleanLine(error.message, 200)}</span>}
     </p>
   )
-}
-
-/** Whether an element was ever near the window: what is further away loads nothing. */
-function useSeen() {
-  const place = useRef<HTMLLIElement>(null)
-  const [isSeen, setSeen] = useState(false)
-  useEffect(() => {
-    const watcher = new IntersectionObserver(
-      ([entry]) => {
-        if (entry?.isIntersecting !== true) return
-        setSeen(true)
-        watcher.disconnect()
-      },
-      { rootMargin: '50%' }
-    )
-    watcher.observe(place.current!)
-    return () => watcher.disconnect()
-  }, [])
-  return [place, isSeen] as const
 }
 
 /** Scrolls to the newest frame as it comes, unless the visitor looks at an earlier one. */

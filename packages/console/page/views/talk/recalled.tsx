@@ -1,8 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { followStream, isEnd, type StreamReader } from '../../api/event-stream.ts'
-import { runStream } from '../../api/resources.ts'
-import { RunModel } from '../../models/run-model.ts'
+import { useEffect, useMemo } from 'preact/hooks'
+import { useSeen } from '../../components/use-seen.ts'
 import type { SavedTurn } from '../../models/saved-turns.ts'
+import { WatchedRun } from '../../models/watched-run.ts'
 import { Live, Saved, type Again } from './turn.tsx'
 
 /**
@@ -10,34 +9,17 @@ import { Live, Saved, type Again } from './turn.tsx'
  * as long as the service keeps the log of its run.
  */
 export function Recalled({ turn, again }: { turn: SavedTurn; again: Again }) {
-  const place = useRef<HTMLDivElement>(null)
-  const { runId } = turn
-  const [run, setRun] = useState<RunModel>()
+  const [place, isSeen] = useSeen<HTMLDivElement>()
+  const watched = useMemo(() => new WatchedRun(turn.runId), [turn.runId])
   useEffect(() => {
-    const abort = new AbortController()
-    const recalled = new RunModel(runId)
-    const reader: StreamReader = {
-      onParts: (parts) => recalled.push(parts),
-      onState: ({ is }) => {
-        if (is === 'over' && recalled.isOver) setRun(recalled)
-      },
-      isLast: isEnd
-    }
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
-      seen.disconnect()
-      // What the session keeps is shown in any case.
-      followStream(runStream(runId), reader, abort.signal).catch(() => {})
-    })
-    seen.observe(place.current!)
-    return () => {
-      seen.disconnect()
-      abort.abort()
-    }
-  }, [runId])
+    if (!isSeen) return undefined
+    watched.follow()
+    return () => watched.close()
+  }, [isSeen, watched])
+  const { run, stream } = watched
+  // Without the log there is what the session keeps.
+  const isWhole = stream.value?.is === 'over' && run.isOver
   return (
-    <div ref={place}>
-      {run === undefined ? <Saved turn={turn} again={again} /> : <Live run={run} again={again} />}
-    </div>
+    <div ref={place}>{isWhole ? <Live run={run} again={again} /> : <Saved turn={turn} again={again} />}</div>
   )
 }
