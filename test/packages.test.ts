@@ -88,6 +88,11 @@ for (const name of packages) {
       t.notMatch(JSON.stringify(manifest), /workspace:|catalog:|@svc\/source/)
     })
 
+    await t.test('it depends on the release of its siblings that it was tested with', async (t) => {
+      for (const [sibling, range] of Object.entries(manifest.dependencies ?? {}))
+        if (sibling.startsWith('@svc/')) t.equal(range, manifest.version, sibling)
+    })
+
     await t.test('every entry loads from the build', async (t) => {
       const specifiers = Object.keys(manifest.exports).map((entry) => join(manifest.name, entry))
       const code = `const specifiers = ${JSON.stringify(specifiers)}
