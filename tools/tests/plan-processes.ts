@@ -15,7 +15,7 @@ export interface PlannedProcess {
 const MAX_FILES = 12
 const FILE_TIMEOUT = 60_000
 /** A file with such a time-out, in milliseconds, runs alone. */
-const LONG = 100_000
+const LONG = 150_000
 /** For a time-out that is not a literal. */
 const UNKNOWN_TIMEOUT = 400_000
 const GRACE = 60_000
