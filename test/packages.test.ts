@@ -15,6 +15,8 @@ const withoutEsm = new Set(['node10', 'node16-cjs'])
 
 interface Manifest {
   name: string
+  version: string
+  dependencies?: Record<string, string>
   exports: Record<string, object>
 }
 
