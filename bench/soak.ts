@@ -9,6 +9,7 @@ import { soakKills } from './soak/kills.ts'
 import { soakLists } from './soak/lists.ts'
 import { soakQueue } from './soak/queue.ts'
 import { soakReaders } from './soak/readers.ts'
+import { soakReads } from './soak/reads.ts'
 import { soakRuns } from './soak/runs.ts'
 import { soakSchedules } from './soak/schedules.ts'
 import { soakSockets } from './soak/sockets.ts'
@@ -17,7 +18,7 @@ import { soakWaiting } from './soak/waiting.ts'
 import { soakWebhooks } from './soak/webhooks.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,kills,workflows,agents,browser,voice,queue,schedules,webhooks,channel,busy,waiting,drain,sockets,lists,cluster]
+const USAGE = `npm run soak -- [--only runs,readers,reads,kills,workflows,agents,browser,voice,queue,schedules,webhooks,channel,busy,waiting,drain,sockets,lists,cluster]
                 [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
@@ -36,6 +37,7 @@ const values = readOptions(USAGE, {
 const soaks = {
   runs: () => soakRuns(100_000),
   readers: () => soakReaders(200, 50_000_000),
+  reads: soakReads,
   lists: soakLists,
   kills: () => soakKills(Number(values.kills)),
   workflows: () => soakWorkflowKills(Number(values.kills)),

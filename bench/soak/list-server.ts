@@ -1,17 +1,14 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setTimeout } from 'node:timers/promises'
 import a2a from '@svc/a2a'
 import http from '@svc/http'
 import registry, { createRegistry } from '@svc/registry'
 import { Workflow } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify from 'fastify'
+import { addPulse } from './pulse.ts'
 
 const MEGABYTE = 1_000_000
 
 // A service whose runs gave large results, and wait with large arguments: `url` is a database or `memory`; `fill` makes them.
-// `/pulse` reports the longest stall of its event loop in milliseconds since the last request, how much CPU time a turn
-// had at most, and what is resident.
 const [, , url = '', fill = '0'] = process.argv
 const agents = createRegistry()
 const big = agents.add({
@@ -39,25 +36,7 @@ await app.register(registry, {
 })
 await app.register(http)
 await app.register(a2a, { basePath: '/a2a', agents: [big, asking] })
-const delay = monitorEventLoopDelay({ resolution: 1 })
-delay.enable()
-// What else runs on the machine does not count here.
-let used = threadTime()
-let longest = 0
-setInterval(() => {
-  const before = used
-  used = threadTime()
-  longest = Math.max(longest, used - before)
-}, 1)
-app.get('/pulse', async () => {
-  const found = { stop: delay.max / 1e6, turn: longest }
-  globalThis.gc?.()
-  // The collection is behind us when this comes.
-  await setTimeout(100)
-  delay.reset()
-  longest = 0
-  return { ...found, rss: process.memoryUsage.rss() }
-})
+addPulse(app)
 await app.ready()
 
 const count = Number(fill)
@@ -71,9 +50,3 @@ if (count > 0) {
 }
 console.log(await app.listen({ port: 0, host: '127.0.0.1' }))
 process.once('SIGTERM', () => void app.close().then(() => process.exit()))
-
-// Milliseconds of CPU time of the thread.
-function threadTime(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1e3
-}

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import type { Finding } from './finding.ts'
+import { pulseOf } from './pulse.ts'
 
 const MEBIBYTE = 1_048_576
 const RUNS = 100
@@ -80,16 +81,6 @@ async function measure(server: ServerProcess, waiting: number, where: string): P
 // What a restart loads is measured elsewhere.
 async function isReady({ url }: ServerProcess): Promise<void> {
   while ((await fetch(`${url}/readyz`)).status !== 200) await setTimeout(200)
-}
-
-interface Pulse {
-  stop: number
-  turn: number
-  rss: number
-}
-
-async function pulseOf({ url }: ServerProcess): Promise<Pulse> {
-  return (await (await fetch(`${url}/pulse`)).json()) as Pulse
 }
 
 // The ids of every page, or of the first ones; one that comes twice is missed elsewhere.

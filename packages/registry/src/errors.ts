@@ -270,6 +270,12 @@ export const RUN_ERR_SUSPENDED = createError(
   'The service cannot continue the run now and will resume it later',
   503
 )
+/** The client has left before its answer was made. */
+export const RUN_ERR_READER_LEFT = createError(
+  'RUN_ERR_READER_LEFT',
+  'The client has left before it was answered',
+  499
+)
 /** The run was canceled; also the reason of its signal. */
 export const RUN_ERR_CANCELED = createError('RUN_ERR_CANCELED', 'The run was canceled', 499)
 /** The stored data of the run is unreadable: the disk failed, or the data was modified. */

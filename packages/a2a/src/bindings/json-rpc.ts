@@ -1,4 +1,4 @@
-import { quoteName } from '@svc/registry/kit'
+import { quoteName, sendJson } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
@@ -15,7 +15,6 @@ import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream, encodeData } from './event-stream.ts'
 import { negotiateVersion, refusalOf } from './negotiate-version.ts'
 import { idOf, readCall, type RpcCall } from './rpc-call.ts'
-import { sendJson } from './send-json.ts'
 
 interface Method {
   readonly name: OperationName

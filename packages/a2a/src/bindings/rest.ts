@@ -1,3 +1,4 @@
+import { sendJson } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentCard } from '../model/agent-card.ts'
@@ -12,7 +13,6 @@ import { hasTagged, tagOf } from './entity-tags.ts'
 import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
 import { negotiateVersion } from './negotiate-version.ts'
-import { sendJson } from './send-json.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -12,14 +12,14 @@ const MAX_WHOLE = 131_072
 /** Where a stream begins. */
 export interface StreamStart {
   /** Messages before those of the run. */
-  readonly head?: string | Iterable<string>
+  readonly head?: string | AsyncIterable<string>
   /** Inputs that were just answered: the run does not wait for them, even if its log has no answer yet. */
   readonly answered?: readonly string[]
 }
 
 /** The log of a run as a stream of AG-UI, which ends where the run ends or waits. */
 export class RunStream implements SseProjection {
-  readonly head: string | Iterable<string>
+  readonly head: string | AsyncIterable<string>
   readonly #events: RunEvents
   readonly #answered: readonly string[]
   #isPaused = false
@@ -43,7 +43,7 @@ export class RunStream implements SseProjection {
         return `data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${JSON.stringify(part.text)}}\n\n`
     }
     const events = this.#events.add(part)
-    return sizeOfEntry(entry) > MAX_WHOLE ? encodeLarge(events) : encodeEvents(events)
+    return encodeEntry(entry, events)
   }
 
   atPresent(): string {
@@ -62,6 +62,11 @@ export class RunStream implements SseProjection {
   encodeTransient({ part }: { part: PartOf<'data'> }): string {
     return this.#events.hasStarted ? encodeEvents([toDataEvent(part, {})]) : ''
   }
+}
+
+/** The messages of the events of a log entry; those of a large one in pieces. */
+export function encodeEntry(entry: LogEntry, events: readonly AgUiEvent[]): string | Iterable<string> {
+  return sizeOfEntry(entry) > MAX_WHOLE ? encodeLarge(events) : encodeEvents(events)
 }
 
 /** The messages of events. */

@@ -1,21 +1,14 @@
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { codeOf, requireSession } from '@svc/registry/kit'
-import {
-  findActiveRun,
-  partsOfTurn,
-  readPresent,
-  readTurns,
-  runsOfConversation,
-  tieToClient,
-  type Turn
-} from '@svc/registry/wire-kit'
+import { codeOf, createJsonStream, requireSession } from '@svc/registry/kit'
+import { findActiveRun, runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
+import type { StoredSession } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toUserMessage } from '../messages/user-message.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
-import { encodeEvents, RunStream } from '../projection/run-stream.ts'
+import { RunStream } from '../projection/run-stream.ts'
 import type { Surface } from '../surface.ts'
-import type { AgUiEvent } from '../wire/events.ts'
 import { knowsOutcomes } from '../wire/input.ts'
+import { encodeTurns, findTurns, type TurnPlace } from './encode-turns.ts'
 import type { ConnectQuery } from './thread-schemas.ts'
 import { fileUrlIn, type Thread } from './thread.ts'
 
@@ -45,16 +38,13 @@ export async function connect(
     toMessage: (runId, input) => toUserMessage(runId, input, fileUrl)
   }
   const active = await findActiveRun(surface, thread, request.caller)
-  const texts: string[] = []
-  for (const turn of await turnsOf(surface, thread, limit, request.caller)) {
-    if (turn.runId === active?.runId) continue
-    const events = await eventsOf(surface, thread, turn, options)
-    if (events.length > 0) texts.push(encodeEvents(events))
-  }
-  reply.headers(SSE_HEADERS)
-  if (active === undefined) return reply.send(texts.join('') || EMPTY)
-  const projection = new RunStream(new RunEvents(options), { head: texts })
+  const { session, turns } = await turnsOf(surface, thread, limit, request.caller)
+  const ended = turns.filter(({ runId }) => runId !== active?.runId)
+  const head = encodeTurns(surface, session, ended, options)
   tieToClient(surface.replies, reply)
+  reply.headers(SSE_HEADERS)
+  if (active === undefined) return reply.send(ended.length === 0 ? EMPTY : createJsonStream(head))
+  const projection = new RunStream(new RunEvents(options), { head })
   return reply
     .header('x-run-id', active.runId)
     .send(createSseStream(runs, active.runId, { heartbeat, projection }))
@@ -66,31 +56,12 @@ async function turnsOf(
   thread: Thread,
   limit: number,
   caller: FastifyRequest['caller']
-): Promise<readonly Turn[]> {
+): Promise<{ session?: StoredSession; turns: readonly TurnPlace[] }> {
   const session = await requireSession(surface, thread, caller).catch((err: unknown) => {
     if (codeOf(err) === 'RUN_ERR_SESSION_NOT_FOUND') return undefined
     throw err
   })
   if (session !== undefined && session.turns > 0)
-    return (await readTurns(surface.runs.sessions, session, { limit })).turns
-  const last = await runsOfConversation(surface, thread, caller, limit)
-  return last.map(({ runId }) => ({ runId, messages: [] }))
-}
-
-/** The events of a run that has ended: as its log has it, else as its session has the turn. */
-async function eventsOf(
-  { runs }: Surface,
-  { sessionId }: Thread,
-  turn: Turn,
-  options: EventOptions
-): Promise<AgUiEvent[]> {
-  const events = new RunEvents(options)
-  const made: AgUiEvent[] = []
-  for await (const { part } of readPresent(runs.stores, turn.runId)) made.push(...events.add(part))
-  if (made.length === 0 && turn.messages.length > 0) {
-    for (const part of partsOfTurn(turn, sessionId)) made.push(...events.add(part))
-    made.push(...events.finish())
-  }
-  // A run that ended a moment ago may have a log without its end yet.
-  return events.ended ? made : [...made, ...events.pause()]
+    return { session, turns: await findTurns(surface, session, limit) }
+  return { turns: await runsOfConversation(surface, thread, caller, limit) }
 }

@@ -1,7 +1,20 @@
 import { RUN_ERR_NOT_FOUND, type LogEntry, type RunResult } from '@svc/registry'
-import { formatPosition, isPromise, loadResult, type EntryReader, type LogHost } from '@svc/registry/kit'
+import {
+  formatPosition,
+  isPromise,
+  loadResult,
+  nextTurn,
+  type EntryReader,
+  type LogHost
+} from '@svc/registry/kit'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
+
+/** Milliseconds of work in one turn of the event loop. */
+const SLICE = 5
+
+/** Bytes of a run whose result is sent at once. */
+const MAX_WHOLE = 131_072
 
 /** Options of a feed. */
 export interface FeedOptions extends Omit<Projection, 'runId'> {
@@ -34,8 +47,11 @@ export class Feed {
   /** Emits until the connection is full or the log has no news, then waits for either. */
   readonly pump = (): void => {
     try {
+      const end = performance.now() + SLICE
       while (!this.#closed) {
         if (!this.#options.outlet.writable) return this.#options.outlet.onWritable(this.pump)
+        // A long log leaves time to others.
+        if (performance.now() > end) return void nextTurn().then(this.pump)
         const entries = this.#reader.read()
         if (isPromise(entries)) return this.#await(entries)
         if (!this.#take(entries)) return
@@ -110,7 +126,10 @@ export class Feed {
   async #readResult(): Promise<RunResult | null | undefined> {
     const { runs } = this.#options
     const run = await runs.stores.runs.find(this.#reader.runId)
-    return run && loadResult(runs.stores, run)
+    const result = run && (await loadResult(runs.stores, run))
+    // Socket.IO encodes an event as a whole.
+    if (run !== undefined && run.bytes > MAX_WHOLE) await nextTurn()
+    return result
   }
 
   #emitLast(last: LogEntry, result?: RunResult | null): void {

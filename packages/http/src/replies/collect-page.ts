@@ -1,7 +1,6 @@
 import type { Awaitable } from '@svc/registry'
-import { createPause, isPromise, nextTurn } from '@svc/registry/kit'
+import { createPause, isPromise, nextTurn, sendWhole } from '@svc/registry/kit'
 import type { FastifyReply } from 'fastify'
-import { sendWhole } from './send-json.ts'
 
 /** Bytes of the items of one page; a larger item makes a page by itself. */
 const MAX_BYTES = 1_048_576

@@ -6,7 +6,7 @@ import {
 } from '@svc/registry/kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { sendRecord } from '../replies/send-json.ts'
+import { sendRecord } from '../replies/send-record.ts'
 import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
 import { ApprovalParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'

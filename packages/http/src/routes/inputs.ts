@@ -1,7 +1,7 @@
 import { InputAnswerSchema, requireAnswerable, RunRecordSchema, toPendingInput } from '@svc/registry/kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { sendRecord } from '../replies/send-json.ts'
+import { sendRecord } from '../replies/send-record.ts'
 import { InputListSchema, InputQuerySchema, InputSchema } from '../schemas/input-list.ts'
 import { InputParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'

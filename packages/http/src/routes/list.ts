@@ -7,11 +7,10 @@ import {
   type RunnableKind,
   type RunnableMetadata
 } from '@svc/registry'
-import { requireExposed, RunnableMetadataSchema } from '@svc/registry/kit'
+import { requireExposed, RunnableMetadataSchema, sendJson, sendWhole } from '@svc/registry/kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage } from '../replies/collect-page.ts'
-import { sendJson, sendWhole } from '../replies/send-json.ts'
 import { NameParamsSchema } from '../schemas/parameters.ts'
 import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
 import type { HttpScope, Surface } from '../surface.ts'

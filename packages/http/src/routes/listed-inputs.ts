@@ -4,11 +4,18 @@ import {
   type FoundInput,
   type Principal
 } from '@svc/registry'
-import { LISTED_KINDS, mayAnswer, requireAnswerable, seesAllOf, type InputList } from '@svc/registry/kit'
+import {
+  LISTED_KINDS,
+  mayAnswer,
+  requireAnswerable,
+  seesAllOf,
+  type InputList,
+  sendPieces
+} from '@svc/registry/kit'
 import { formatInputCursor } from '@svc/registry/store-kit'
 import type { FastifyReply } from 'fastify'
 import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
-import { sendPieces, withMember } from '../replies/send-json.ts'
+import { withMember } from '../replies/send-record.ts'
 import type { Surface } from '../surface.ts'
 
 /** How a list shows its items. */

@@ -1,10 +1,16 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
-import { codeOf, RunBodySchema, RunRecordSchema, RunResultSchema, toRunRecord } from '@svc/registry/kit'
+import {
+  codeOf,
+  RunBodySchema,
+  RunRecordSchema,
+  RunResultSchema,
+  toRunRecord,
+  sendJson
+} from '@svc/registry/kit'
 import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'
 import { endsWithin } from '../replies/await-run.ts'
-import { sendJson } from '../replies/send-json.ts'
 import { tieToClient } from '../replies/watch-client.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import { readPatience } from '../starting/preferences.ts'

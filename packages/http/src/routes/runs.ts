@@ -7,7 +7,7 @@ import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.t
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { listRuns, toRunItem } from '../replies/list-runs.ts'
-import { sendRecord } from '../replies/send-json.ts'
+import { sendRecord } from '../replies/send-record.ts'
 import { watchClient } from '../replies/watch-client.ts'
 import { foldQuery } from '../requests/fold-query.ts'
 import { RunParamsSchema, StreamHeadersSchema } from '../schemas/parameters.ts'

@@ -5,12 +5,17 @@ import {
   type OwnedSchedule,
   type Principal
 } from '@svc/registry'
-import { ProviderKeys, requireAllowed, requireExposed, ScheduleChangeSchema } from '@svc/registry/kit'
+import {
+  ProviderKeys,
+  requireAllowed,
+  requireExposed,
+  ScheduleChangeSchema,
+  sendJson
+} from '@svc/registry/kit'
 import { formatRunCursor } from '@svc/registry/store-kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
-import { sendJson } from '../replies/send-json.ts'
 import { ScheduleParamsSchema } from '../schemas/parameters.ts'
 import {
   ScheduleBodySchema,

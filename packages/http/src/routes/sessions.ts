@@ -1,5 +1,6 @@
 import { removeSession, type MessagePage, type Principal } from '@svc/registry'
 import {
+  encodePieces,
   formatPosition,
   MAX_TIMER,
   ownerOfSessions,
@@ -8,15 +9,16 @@ import {
   SessionChangeSchema,
   SessionForkSchema,
   SessionSchema,
-  toSession
+  toSession,
+  sendJson,
+  sendPieces
 } from '@svc/registry/kit'
 import { SSE_HEADERS, streamEntries } from '@svc/registry/sse'
-import { formatMessageCursor, runIdOfTurn } from '@svc/registry/store-kit'
+import { runIdOfTurn } from '@svc/registry/store-kit'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { CHANNEL_STREAM, describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
 import { sendPage } from '../replies/collect-page.ts'
-import { sendJson, sendPieces } from '../replies/send-json.ts'
 import { watchClient } from '../replies/watch-client.ts'
 import { StreamHeadersSchema } from '../schemas/parameters.ts'
 import {
@@ -32,8 +34,8 @@ import {
 } from '../schemas/sessions.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-/** Bytes of the messages of one page; a larger message makes a page by itself. */
-const MAX_BYTES = 1_048_576
+/** Characters of the messages of one page; a larger message makes a page by itself. */
+const MAX_LENGTH = 1_048_576
 const PATH = '/sessions/:kind/:name/:sessionId'
 const config = { access: 'authenticated' } as const
 const params = SessionParamsSchema
@@ -137,6 +139,7 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
     const lastEventId = formatPosition(presentOf(session))
     const page = await sessions.messages(session, {
       limit,
+      bytes: MAX_LENGTH,
       ...(before !== undefined && { before }),
       ...(branch !== undefined && { branch })
     })
@@ -183,35 +186,21 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
   })
 }
 
-// The newest messages that fit; damaged ones are left out.
+// Damaged messages are left out.
 function* encodeDetail(
   session: object,
   { messages, branches, nextCursor }: MessagePage
 ): Generator<string, void> {
-  const items: string[] = []
-  let bytes = 0
-  let next = nextCursor
-  let first: number | undefined
-  const shown = new Set<string | null>(nextCursor === null ? [null] : [])
-  for (const { seq, turnId, message } of messages.toReversed()) {
-    if (message === null) continue
-    const runId = runIdOfTurn(turnId)
-    const json = JSON.stringify({ runId, message })
-    bytes += Buffer.byteLength(json)
-    if (bytes > MAX_BYTES && first !== undefined) {
-      // On this branch, the message before may have any number.
-      next = formatMessageCursor(first)
-      shown.delete(null)
-      break
-    }
-    items.push(json)
-    first = seq
-    shown.add(runId)
-  }
   yield `${JSON.stringify(session).slice(0, -1)},"messages":[`
-  for (const [at, json] of items.toReversed().entries()) yield at === 0 ? json : `,${json}`
-  const divided = branches.filter(({ after }) => shown.has(after))
-  yield `],"branches":${JSON.stringify(divided)},"nextCursor":${JSON.stringify(next)}}`
+  let comma = ''
+  for (const { turnId, message } of messages) {
+    if (message === null) continue
+    yield `${comma}{"runId":${JSON.stringify(runIdOfTurn(turnId))},"message":`
+    yield* encodePieces(message)
+    yield '}'
+    comma = ','
+  }
+  yield `],"branches":${JSON.stringify(branches)},"nextCursor":${JSON.stringify(nextCursor)}}`
 }
 
 // A stream may last longer than the token of its client.

@@ -5,12 +5,11 @@ import {
   type OwnedWebhook,
   type Principal
 } from '@svc/registry'
-import { WebhookChangeSchema } from '@svc/registry/kit'
+import { WebhookChangeSchema, sendJson } from '@svc/registry/kit'
 import { formatRunCursor } from '@svc/registry/store-kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
-import { sendJson } from '../replies/send-json.ts'
 import { WebhookParamsSchema } from '../schemas/parameters.ts'
 import {
   CreatedWebhookSchema,

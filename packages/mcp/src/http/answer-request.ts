@@ -23,7 +23,7 @@ export async function answerRequest(
   reply: FastifyReply,
   message: Request
 ): Promise<FastifyReply> {
-  const exchange = new Exchange(reply, surface.settings.heartbeat)
+  const exchange = new Exchange(reply, { replies: surface.replies, heartbeat: surface.settings.heartbeat })
   try {
     const isModern = requireRevision(message, request.headers)
     if (message.method === 'initialize') reply.header('mcp-session-id', createSessionId(message.params))
@@ -35,7 +35,7 @@ export async function answerRequest(
   return reply
 }
 
-/** Answers several messages in one, as 2025-03-26 has them, with a stream. @throws RpcError if one of them may not be among others */
+/** Answers several messages in one, as 2025-03-26 has them, with a stream: one after another, until the client leaves. @throws RpcError if one of them may not be among others */
 export async function answerBatch(
   surface: Surface,
   request: FastifyRequest,
@@ -49,14 +49,21 @@ export async function answerBatch(
     if (requireRevision(message, request.headers)) throw invalidRequest(`requests of ${MODERN} come alone`)
   }
   if (requests.length === 0) return reply.code(202).send()
-  const exchange = new Exchange(reply, surface.settings.heartbeat, requests.length)
-  await Promise.all(
-    requests.map((message) =>
-      respond(surface, request, exchange, message, false).catch((err: unknown) =>
-        refuse(request, exchange, message, err)
-      )
+  const { replies, settings } = surface
+  const exchange = new Exchange(reply, { replies, heartbeat: settings.heartbeat, batch: requests.length })
+  const answer = (message: Request) =>
+    respond(surface, request, exchange, message, false).catch((err: unknown) =>
+      refuse(request, exchange, message, err)
     )
-  )
+  // Calls wait for their runs together. What is read is read one after another, as fast as the client takes it.
+  const calls = requests.filter(({ method }) => method === 'tools/call').map(answer)
+  for (const message of requests) {
+    if (message.method === 'tools/call') continue
+    await exchange.taken()
+    if (exchange.isLeft) break
+    await answer(message)
+  }
+  await Promise.all(calls)
   return reply
 }
 

@@ -30,8 +30,8 @@ const shared = {
     listResources(surface, principal, cursor)
   ),
   'resources/templates/list': method(PageSchema, () => ({ resourceTemplates: RESOURCE_TEMPLATES })),
-  'resources/read': method(Type.Object({ uri: text }), (surface, { principal }, { uri }) =>
-    readResource(surface, principal, uri)
+  'resources/read': method(Type.Object({ uri: text }), (surface, call, { uri }) =>
+    readResource(surface, call, uri)
   ),
   'prompts/list': method(PageSchema, async (surface, { principal }) => ({
     prompts: await listPrompts(surface, principal)

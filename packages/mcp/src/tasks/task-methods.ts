@@ -13,6 +13,7 @@ interface TaskParams {
 /** `tasks/get`. @throws RpcError, RUN_ERR_NOT_FOUND */
 export async function getTask(surface: Surface, call: Call, params: TaskParams): Promise<DetailedTask> {
   const run = await requireTask(surface, call, params)
+  await call.exchange.reserve(call.principal.sub, run.bytes)
   return toDetailedTask(surface, run, call.client.elicits.url)
 }
 

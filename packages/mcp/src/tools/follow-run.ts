@@ -1,5 +1,5 @@
 import type { Part } from '@svc/registry'
-import { callNextTurn, isPromise, LogReader, type LogHost } from '@svc/registry/kit'
+import { callNextTurn, createPause, isPromise, LogReader, type LogHost } from '@svc/registry/kit'
 import type { RunView } from './run-view.ts'
 
 /** How a run is followed. */
@@ -24,6 +24,7 @@ export async function followRun(
   { timeout, onLeave, onPart, onWaiting }: Following
 ): Promise<void> {
   const reader = new LogReader(host, runId, 0, true)
+  const pause = createPause()
   let isOver = false
   let wake: (() => void) | undefined
   const leave = () => {
@@ -41,7 +42,10 @@ export async function followRun(
         view.add(part)
         onPart?.(part)
       }
-      if (entries.length > 0 || reader.ended) continue
+      if (entries.length > 0 || reader.ended) {
+        await pause()
+        continue
+      }
       if (isOver || (view.isWaiting && onWaiting())) return
       await new Promise<void>((resolve) => {
         wake = () => callNextTurn(resolve)

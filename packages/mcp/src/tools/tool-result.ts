@@ -4,6 +4,9 @@ import type { Surface } from '../surface.ts'
 import { fileUri } from '../resources/run-uri.ts'
 import type { RunView } from './run-view.ts'
 
+/** Bytes of all the files that a result has in itself. */
+const MAX_INLINE = 4_194_304
+
 /** The result of a call whose run has ended, in `_meta` with the ids that find the run again. */
 export async function toToolResult(
   surface: Surface,
@@ -37,14 +40,26 @@ async function toContent(surface: Surface, runId: string, result: RunResult): Pr
   const content: ContentBlock[] = []
   if (text !== '') content.push({ type: 'text', text })
   else if (structured !== null) content.push({ type: 'text', text: JSON.stringify(structured) })
-  for (const file of files) content.push(await toFileContent(surface, runId, file))
+  const { inlineLimit } = surface.settings
+  let left = Math.max(inlineLimit, MAX_INLINE)
+  for (const file of files) {
+    const { size = Infinity } = file
+    const block = await toFileContent(surface, runId, file, Math.min(inlineLimit, left))
+    if (block.type !== 'resource_link') left -= size
+    content.push(block)
+  }
   return content
 }
 
-async function toFileContent(surface: Surface, runId: string, file: RunFile): Promise<ContentBlock> {
+async function toFileContent(
+  surface: Surface,
+  runId: string,
+  file: RunFile,
+  limit: number
+): Promise<ContentBlock> {
   const { fileId, url, mimeType, filename, size = Infinity } = file
   const form = formOf(mimeType)
-  if (fileId !== undefined && form !== undefined && size <= surface.settings.inlineLimit) {
+  if (fileId !== undefined && form !== undefined && size <= limit) {
     const data = await readFile(surface, runId, fileId)
     if (data !== undefined)
       return form === 'resource'
@@ -68,14 +83,18 @@ function formOf(mimeType: string): 'image' | 'audio' | 'resource' | undefined {
 }
 
 /** The bytes of a file of a run; undefined if they are not kept. */
-export async function readFile(
+async function readFile(
   { runs }: Pick<Surface, 'runs'>,
   runId: string,
   fileId: string
 ): Promise<Buffer | undefined> {
   const found = await runs.stores.files?.get(runId, fileId)
-  if (found === undefined) return undefined
+  return found && collect(found.content)
+}
+
+/** The bytes of the content of a file. */
+export async function collect(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = []
-  for await (const piece of found.content) pieces.push(piece)
+  for await (const piece of content) pieces.push(piece)
   return Buffer.concat(pieces)
 }

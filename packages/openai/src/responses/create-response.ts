@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { requireAllowed, requireExposed } from '@svc/registry/kit'
+import { requireAllowed, requireExposed, sendJson } from '@svc/registry/kit'
 import { findActiveRun } from '@svc/registry/wire-kit'
 import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
 import { fileUrlIn } from '../files/file-urls.ts'
@@ -31,7 +31,9 @@ export async function createResponse(
   const asked = { id: toResponseId(place), parameters: toParameters(request.body) }
   void reply.header('x-run-id', runId)
   if (stream) return sendResponseStream(surface, { runId, ...asked }, request, reply)
-  return followResponse(surface, runId, asked, fileUrlIn(surface, request), background ? 'begun' : 'over')
+  const until = background ? 'begun' : 'over'
+  const response = await followResponse(surface, runId, asked, fileUrlIn(surface, request), until)
+  return sendJson(surface.replies, reply, response)
 }
 
 /** Where the response begins that a request asks for. */

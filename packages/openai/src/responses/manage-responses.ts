@@ -1,11 +1,10 @@
 import { isTerminalStatus } from '@svc/registry'
-import { codeOf } from '@svc/registry/kit'
+import { codeOf, sendJson } from '@svc/registry/kit'
 import { removeRun } from '@svc/registry/wire-kit'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_UNDER_WAY } from '../errors.ts'
 import type { Surface } from '../surface.ts'
-import type { ResponseObject } from '../wire/response-object.ts'
-import { pageOf, readInputItems, type ItemPage } from './input-items.ts'
+import { pageOf, readInputItems } from './input-items.ts'
 import { readResponse, requireResponse } from './read-responses.ts'
 import type { ItemsQuery, ResponseParams } from './response-schemas.ts'
 
@@ -17,29 +16,36 @@ type OfResponse = FastifyRequest<{ Params: ResponseParams }>
  */
 export async function deleteResponse(
   surface: Surface,
-  { params: { id }, caller }: OfResponse
+  { params: { id }, caller }: OfResponse,
+  reply: FastifyReply
 ): Promise<object> {
-  const { runId, status } = await requireResponse(surface, id, caller)
+  const { runId, status } = await requireResponse(surface, id, caller, reply)
   if (!isTerminalStatus(status)) throw new OPENAI_ERR_UNDER_WAY(id)
   await removeRun(surface.runs.stores, runId)
   return { id, object: 'response', deleted: true }
 }
 
 /** Cancels the run of a response, if it is under way. @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE */
-export async function cancelResponse(surface: Surface, request: OfResponse): Promise<ResponseObject> {
+export async function cancelResponse(
+  surface: Surface,
+  request: OfResponse,
+  reply: FastifyReply
+): Promise<FastifyReply> {
   const { id } = request.params
-  const { runId } = await requireResponse(surface, id, request.caller)
+  const { runId } = await requireResponse(surface, id, request.caller, reply)
   await surface.runs.cancel(runId).catch((err: unknown) => {
     if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
   })
-  return readResponse(surface, id, request)
+  return sendJson(surface.replies, reply, await readResponse(surface, id, request, reply))
 }
 
 /** A page of what a response was asked. @throws OPENAI_ERR_UNKNOWN_RESPONSE, OPENAI_ERR_BAD_REQUEST, RUN_ERR_STORE */
 export async function listInputItems(
   surface: Surface,
-  { params: { id }, query, caller }: FastifyRequest<{ Params: ResponseParams; Querystring: ItemsQuery }>
-): Promise<ItemPage> {
-  const { runId } = await requireResponse(surface, id, caller)
-  return pageOf(await readInputItems(surface.runs.stores, runId, id), query)
+  { params: { id }, query, caller }: FastifyRequest<{ Params: ResponseParams; Querystring: ItemsQuery }>,
+  reply: FastifyReply
+): Promise<FastifyReply> {
+  const { runId } = await requireResponse(surface, id, caller, reply)
+  const items = await readInputItems(surface.runs.stores, runId, id)
+  return sendJson(surface.replies, reply, pageOf(items, query))
 }

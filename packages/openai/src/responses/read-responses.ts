@@ -1,7 +1,13 @@
-import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED, type Principal, type RunSummary } from '@svc/registry'
-import { codeOf, requireRun } from '@svc/registry/kit'
+import {
+  isTerminalStatus,
+  RUN_ERR_NOT_FOUND,
+  RUN_ERR_SUSPENDED,
+  type Principal,
+  type RunSummary
+} from '@svc/registry'
+import { codeOf, requireRun, reserveMemory } from '@svc/registry/kit'
 import { readPresent, type FileUrl } from '@svc/registry/wire-kit'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
 import { fileUrlIn } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
@@ -44,9 +50,12 @@ async function readBuilder(
 export async function readResponse(
   surface: Surface,
   id: string,
-  request: FastifyRequest
+  request: FastifyRequest,
+  reply: FastifyReply
 ): Promise<ResponseObject> {
-  const { runId } = await requireResponseRun(surface, id, request.caller)
+  const { caller } = request
+  const { runId, bytes } = await requireResponseRun(surface, id, caller)
+  await reserveMemory(reply.raw, caller.sub, bytes)
   const builder = await readBuilder(surface, runId, fileUrlIn(surface, request), id)
   if (builder.id !== id) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
   return builder.build()
@@ -59,10 +68,13 @@ export async function readResponse(
 export async function requireResponse(
   surface: Surface,
   id: string,
-  principal: Principal
+  principal: Principal,
+  reply: FastifyReply
 ): Promise<RunSummary> {
   const run = await requireResponseRun(surface, id, principal)
-  const { runId } = run
+  const { runId, status, bytes } = run
+  // A run under way is followed for as long as it lasts.
+  if (isTerminalStatus(status)) await reserveMemory(reply.raw, principal.sub, bytes)
   const builder = await readBuilder(surface, runId, () => undefined, id)
   const isNext = builder.isOver && !builder.isEnd && toResponseId({ runId, after: builder.seq }) === id
   if (builder.id !== id && !isNext) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)

@@ -1,5 +1,5 @@
 import { RUN_ERR_FILE_NOT_FOUND } from '@svc/registry'
-import { requireRun, sendFile } from '@svc/registry/kit'
+import { requireRun, sendFile, sendJson } from '@svc/registry/kit'
 import { jsonReply } from '@svc/registry/wire-kit'
 import type { FastifyInstance } from 'fastify'
 import { readFileId } from '../files/file-urls.ts'
@@ -49,21 +49,21 @@ export function responseRoutes(scope: FastifyInstance, surface: Surface): void {
     async (request, reply) => {
       const { id } = request.params
       const { stream, starting_after: startingAfter } = request.query
-      if (stream !== 'true') return readResponse(surface, id, request)
-      const { runId } = await requireResponse(surface, id, request.caller)
+      if (stream !== 'true') return sendJson(replies, reply, await readResponse(surface, id, request, reply))
+      const { runId } = await requireResponse(surface, id, request.caller, reply)
       replies.add(reply.raw)
       return sendResponseStream(surface, { runId, id, startingAfter }, request, reply)
     }
   )
 
   const remove = { ...describe('deleteResponse', 'Forget a response'), params, response: REPLIES.deleted }
-  scope.delete<OfResponse>('/responses/:id', { schema: remove }, (request) =>
-    deleteResponse(surface, request)
+  scope.delete<OfResponse>('/responses/:id', { schema: remove }, (request, reply) =>
+    deleteResponse(surface, request, reply)
   )
 
   const cancel = { ...describe('cancelResponse', 'Cancel a response'), params, response: REPLIES.canceled }
-  scope.post<OfResponse>('/responses/:id/cancel', { schema: cancel }, (request) =>
-    cancelResponse(surface, request)
+  scope.post<OfResponse>('/responses/:id/cancel', { schema: cancel }, (request, reply) =>
+    cancelResponse(surface, request, reply)
   )
 
   const items = {
@@ -75,7 +75,7 @@ export function responseRoutes(scope: FastifyInstance, surface: Surface): void {
   scope.get<OfResponse & { Querystring: ItemsQuery }>(
     '/responses/:id/input_items',
     { schema: items, exposeHeadRoute: false },
-    (request) => listInputItems(surface, request)
+    (request, reply) => listInputItems(surface, request, reply)
   )
 
   const file = {

@@ -115,6 +115,8 @@ export {
   type OptionFields,
   type OptionsSchema
 } from '../options.ts'
+export { reserveMemory } from '../requests/answer-memory.ts'
+export { sendJson, sendPieces, sendWhole } from '../requests/send-json.ts'
 export { completeFinish } from '../runs/complete-finish.ts'
 export { findFaults, type FaultOptions } from '../schemas/find-faults.ts'
 export {

@@ -8,8 +8,8 @@ import { encodeFault, encodeSse, encodeSseFault, encodeUnnumbered, SSE_SUSPENDED
 
 /** Maps the log to other messages. */
 export interface SseProjection {
-  /** Messages before all others; large texts in pieces, each created when it is read. */
-  head?: string | Iterable<string>
+  /** Messages before all others; large texts in pieces, each created, or read from stores, when it is read. */
+  head?: string | Iterable<string> | AsyncIterable<string>
   /** The messages of a log entry; '' for none. The stream waits for a promise before it goes to the next entry. */
   encode(entry: LogEntry): Awaitable<string | Iterable<string>>
   /** True if the stream ends here, even if the log continues. */
@@ -34,6 +34,8 @@ export class SseMessages {
   // Output that precedes the entries: a text, or the rest of a large one.
   #head = ''
   #pieces: Iterator<string> | undefined
+  // The rest of what precedes the entries, if it is read from stores.
+  #ahead: AsyncIterator<string> | undefined
   // Entries read but not encoded yet, and how much of the first one has been returned.
   #entries: readonly LogEntry[] = []
   #next = 0
@@ -49,17 +51,20 @@ export class SseMessages {
     this.#reader = reader
     this.#projection = projection
     if (projection === undefined || projection.encodeTransient !== undefined) reader.followTransients()
-    this.#say(projection?.head ?? '')
+    const head = projection?.head ?? ''
+    if (typeof head === 'object' && Symbol.asyncIterator in head) this.#ahead = head[Symbol.asyncIterator]()
+    else this.#say(head)
   }
 
   /** True if the next piece is a part of a large message, which takes long to encode. */
   get isLarge(): boolean {
-    return this.#pieces !== undefined
+    return this.#pieces !== undefined || this.#ahead !== undefined
   }
 
   /** True if the last piece has been returned. */
   get ended(): boolean {
     if (this.#isOver) return true
+    if (this.#ahead !== undefined) return false
     if (this.#head !== '' || this.#pieces !== undefined || this.#pending !== undefined) return false
     if (this.#projection?.ended) return true
     const { ended, suspended, fault } = this.#reader
@@ -68,6 +73,7 @@ export class SseMessages {
 
   /** The next piece: '' if there is none yet, undefined after the last one. @throws the errors of the log */
   next(): Awaitable<string | undefined> {
+    if (this.#ahead !== undefined) return this.#readAhead(this.#ahead)
     while (!this.ended) {
       if (this.#pieces !== undefined) {
         const piece = this.#pieces.next()
@@ -88,6 +94,21 @@ export class SseMessages {
       if (piece !== '') return piece
     }
     return undefined
+  }
+
+  /** Nothing more is read. */
+  close(): void {
+    this.#ahead?.return?.().catch(() => {})
+  }
+
+  async #readAhead(ahead: AsyncIterator<string>): Promise<string | undefined> {
+    for (;;) {
+      const { done, value } = await ahead.next()
+      if (done === true) break
+      if (value !== '') return value
+    }
+    this.#ahead = undefined
+    return this.next()
   }
 
   // True unless the log has nothing new.

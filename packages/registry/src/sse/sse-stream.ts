@@ -81,6 +81,7 @@ class SseSource implements UnderlyingSource<string> {
   cancel(): void {
     this.#isClosed = true
     clearInterval(this.#timer)
+    this.#messages.close()
     this.#reader.close()
   }
 

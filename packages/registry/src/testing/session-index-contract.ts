@@ -194,6 +194,18 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     t.equal(older.nextCursor, null)
     const exact = await sessionIndex.messages(key, { limit: 6 })
     t.same([exact.messages.length, exact.nextCursor], [6, null])
+
+    const bytes = JSON.stringify(turn('c')).length + 20
+    const fitting = await sessionIndex.messages(key, { limit: 6, bytes })
+    t.same(
+      fitting.messages.map(({ seq }) => seq),
+      [5, 6],
+      'those that fit'
+    )
+    const before = fitting.nextCursor!
+    const single = await sessionIndex.messages(key, { limit: 6, bytes: 1, before })
+    t.same([single.messages.map(({ seq }) => seq), single.nextCursor !== null], [[4], true], 'one at least')
+    t.same((await sessionIndex.messages(key, { limit: 6, bytes: 1_000_000 })).nextCursor, null)
   })
 
   test('notifies followers of runs that enter, and of the removal', async (t, stores) => {

@@ -41,14 +41,15 @@ export function createSessionIndex(
         return isForked ? findSession(trx, sessionKeyText({ ...key, sessionId })) : undefined
       }),
     forks: (key) => findForks(db, sessionKeyText(key)),
-    async messages(key, { limit, before: cursor, branch }): Promise<MessagePage> {
+    async messages(key, { limit, bytes, before: cursor, branch }): Promise<MessagePage> {
       const sessionKey = sessionKeyText(key)
       const before = cursor === undefined ? undefined : parseMessageCursor(cursor)
       const named = branch === undefined ? undefined : await requireTurn(db, sessionKey, branch)
       const end = named && before === undefined ? await findLeaf(db, sessionKey, named) : undefined
-      const found = await readMessages(db, sessionKey, limit + 1, { end, before }, skipDamaged)
+      const from = { end, before, bytes }
+      const { messages: found, isCut } = await readMessages(db, sessionKey, limit + 1, from, skipDamaged)
       const page = found.slice(0, limit).toReversed()
-      const isFirst = found.length <= limit
+      const isFirst = found.length <= limit && !isCut
       return {
         messages: page.map(({ seq, turnId, message }) => ({ seq, turnId, message })),
         branches: await readBranches(db, sessionKey, page, isFirst),

@@ -26,6 +26,8 @@ export interface ReadFrom {
   readonly end?: Place | undefined
   /** Only messages before this one of the session, on its branch. */
   readonly before?: number | undefined
+  /** Characters of JSON of all messages; a larger one is read alone. */
+  readonly bytes?: number | undefined
 }
 
 interface MessageRow extends Place {
@@ -33,26 +35,29 @@ interface MessageRow extends Place {
   readonly short: string | null
 }
 
-/** Reads messages of a branch of a session, newest first; a damaged one is null. */
+/** Reads messages of a branch of a session, newest first; a damaged one is null. `isCut` is true if not all fit into `bytes`. */
 export async function readMessages(
   db: Kysely<Tables>,
   sessionKey: string,
   limit: number,
   from: ReadFrom,
   skipDamaged: SkipDamaged
-): Promise<PlacedMessage[]> {
+): Promise<{ messages: PlacedMessage[]; isCut: boolean }> {
   const pause = createPause()
   const messages: PlacedMessage[] = []
+  let left = from.bytes ?? Infinity
   for (const { key, seq, turnId, short } of await readRows(db, sessionKey, limit, from)) {
     const stored = short ?? (await readLarge(db, { key, seq }))
     // The session was removed meanwhile.
     if (stored === undefined) break
+    left -= stored.length
+    if (left < 0 && messages.length > 0) return { messages, isCut: true }
     const message = parseStored<SessionMessage>(stored) ?? null
     if (message === null) skipDamaged('session_message', `${key} ${seq}`)
     messages.push({ key, seq, turnId, message })
     if (short === null) await pause()
   }
-  return messages
+  return { messages, isCut: false }
 }
 
 // One query for a session without branches.

@@ -26,7 +26,7 @@ export function createSessionStore(
     async load(key, maxMessages, from) {
       const sessionKey = sessionKeyText(key)
       const end = from && (await findPlace(db, sessionKey, from))
-      const stored = await readMessages(db, sessionKey, maxMessages, { end }, skipDamaged)
+      const { messages: stored } = await readMessages(db, sessionKey, maxMessages, { end }, skipDamaged)
       const messages: SessionMessage[] = []
       for (const { message } of stored) {
         // The messages before a damaged one may be half of an exchange.

@@ -1,5 +1,5 @@
 import type { RunnableKind } from '@svc/registry'
-import { sendFile } from '@svc/registry/kit'
+import { reserveMemory, sendFile, sendJson } from '@svc/registry/kit'
 import { cancelActiveRun, findActiveRun, requireRunOf, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MessageChunks } from '../projection/message-chunks.ts'
@@ -17,7 +17,7 @@ import {
   type ChatParams,
   type HistoryQuery
 } from './chat-schemas.ts'
-import { readHistory } from './read-history.ts'
+import { planHistory, readHistory } from './read-history.ts'
 import { continueRun } from './continue-run.ts'
 import { startTurn } from './start-turn.ts'
 
@@ -77,9 +77,12 @@ export function chatRoutes(
   scope.get<ChatRequest & { Querystring: HistoryQuery }>(
     `${path}/:id`,
     { schema: history, exposeHeadRoute: false },
-    (request) => {
+    async (request, reply) => {
+      const { query, caller } = request
       const chat = chatOf(request)
-      return readHistory(surface, chat, request.query, request.caller, fileUrlIn(surface, chat, request))
+      const plan = await planHistory(surface, chat, query, caller)
+      await reserveMemory(reply.raw, caller.sub, plan.bytes)
+      return sendJson(replies, reply, await readHistory(surface, plan, fileUrlIn(surface, chat, request)))
     }
   )
 

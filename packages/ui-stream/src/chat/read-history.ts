@@ -1,6 +1,6 @@
-import { RUN_ERR_SESSION_NOT_FOUND, type Principal } from '@svc/registry'
-import { codeOf, requireSession } from '@svc/registry/kit'
-import { findActiveRun, readTurns, runsOfConversation, type FileUrl } from '@svc/registry/wire-kit'
+import { RUN_ERR_SESSION_NOT_FOUND, type Principal, type RunSummary } from '@svc/registry'
+import { codeOf, estimateLength, requireSession } from '@svc/registry/kit'
+import { findActiveRun, readTurns, runsOfConversation, type FileUrl, type Turn } from '@svc/registry/wire-kit'
 import { messagesOfRun, messagesOfTurn } from '../messages/messages-of-run.ts'
 import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
@@ -13,49 +13,84 @@ export interface History {
   readonly nextCursor: string | null
 }
 
+/** What a page of a chat has, before it is read. */
+export interface HistoryPlan {
+  readonly turns: readonly Turn[]
+  readonly nextCursor: string | null
+  /** Of the logs from which the messages are made. */
+  readonly bytes: number
+}
+
 /** Messages of a session on a page, unless the request says. */
 const PAGE = 100
+/** Bytes of the logs of a page; a longer log has a page to itself. */
+const MAX_BYTES = 1_048_576
+/** Bytes of the logs of runs that no cursor leads to; older ones are left out. */
+const MAX_UNPAGED = 16_777_216
 
 /**
- * Reads the messages of a chat as they were streamed, and those of the run under way. A turn whose log is no longer kept is as its session
- * has it.
+ * Finds the turns of a page, and the run under way: as many of the newest ones as fit.
  * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_NO_TURN, REG_ERR_BAD_CURSOR, UI_ERR_FOREIGN_USER, RUN_ERR_STORE
  */
-export async function readHistory(
+export async function planHistory(
   surface: Surface,
   chat: Chat,
-  query: HistoryQuery,
-  principal: Principal,
-  fileUrl: FileUrl
-): Promise<History> {
+  { limit = PAGE, before, branch }: HistoryQuery,
+  principal: Principal
+): Promise<HistoryPlan> {
   const { runs } = surface
-  const { limit = PAGE, before, branch } = query
   const active = await findActiveRun(surface, chat, principal)
   const session = await requireSession(surface, chat, principal).catch((err: unknown) => {
     if (codeOf(err) === 'RUN_ERR_SESSION_NOT_FOUND') return undefined
     throw err
   })
-  const messages: UiMessage[] = []
+  let turns: readonly Turn[]
   let nextCursor: string | null = null
-  const shown = new Set<string>()
   if (session !== undefined && session.turns > 0) {
     const pages = { limit, ...(before !== undefined && { before }), ...(branch !== undefined && { branch }) }
-    const page = await readTurns(runs.sessions, session, pages)
-    nextCursor = page.nextCursor
-    for (const turn of page.turns) {
-      shown.add(turn.runId)
-      messages.push(...((await messagesOfRun(runs, turn.runId, fileUrl)) ?? messagesOfTurn(turn, fileUrl)))
-    }
+    ;({ turns, nextCursor } = await readTurns(runs.sessions, session, pages))
   } else {
     // Runnables that keep no turns, such as workflows, have their last runs only.
     const last = await runsOfConversation(surface, chat, principal, limit)
     if (last.length === 0 && session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(chat.sessionId)
-    for (const { runId } of last) {
-      shown.add(runId)
-      messages.push(...((await messagesOfRun(runs, runId, fileUrl)) ?? []))
-    }
+    turns = last.map(({ runId }) => ({ runId, messages: [] }))
   }
-  if (active !== undefined && before === undefined && !shown.has(active.runId))
-    messages.push(...((await messagesOfRun(runs, active.runId, fileUrl)) ?? []))
+  if (active !== undefined && before === undefined && !turns.some(({ runId }) => runId === active.runId))
+    turns = [...turns, { runId: active.runId, messages: [] }]
+  return fit(surface, turns, nextCursor)
+}
+
+/**
+ * Reads the messages of a page as they were streamed, and those of the run under way. A turn whose log is no longer kept is as its session
+ * has it.
+ * @throws RUN_ERR_STORE
+ */
+export async function readHistory(
+  { runs }: Surface,
+  { turns, nextCursor }: HistoryPlan,
+  fileUrl: FileUrl
+): Promise<History> {
+  const messages: UiMessage[] = []
+  for (const turn of turns)
+    messages.push(...((await messagesOfRun(runs, turn.runId, fileUrl)) ?? messagesOfTurn(turn, fileUrl)))
   return { messages, nextCursor }
+}
+
+// The newest turns that fit.
+async function fit(
+  { runs }: Surface,
+  turns: readonly Turn[],
+  nextCursor: string | null
+): Promise<HistoryPlan> {
+  let bytes = 0
+  for (const [place, { runId, messages, end }] of [...turns.entries()].toReversed()) {
+    const run: RunSummary | undefined = await runs.find(runId)
+    const more = run?.bytes ?? estimateLength(messages, MAX_BYTES)
+    // No cursor leads to the newest turn, which a run under way may follow.
+    const limit = end !== undefined ? MAX_BYTES : messages.length > 0 ? Infinity : MAX_UNPAGED
+    if (bytes > 0 && bytes + more > limit)
+      return { turns: turns.slice(place + 1), nextCursor: end ?? null, bytes }
+    bytes += more
+  }
+  return { turns, nextCursor, bytes }
 }

@@ -54,6 +54,8 @@ export interface StoredMessage {
 export interface MessageQuery {
   /** At most this many; 1–1,000. */
   limit: number
+  /** Characters of JSON of all of them; a larger message is alone on its page. Default: no limit. */
+  bytes?: number
   /** The `nextCursor` of the previous page, which is on the same branch. */
   before?: string
   /** A run with a turn on the branch: the newest such branch. Default: the branch of the newest turn. */

@@ -1,6 +1,7 @@
 import { isTerminalPart, type NumberedPart } from '../../contract/part.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { REG_ERR_BAD_OPTION } from '../../errors.ts'
+import { createPause } from '../../next-turn.ts'
 import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
 import type { RunSummary } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
@@ -221,18 +222,22 @@ export async function* readEntries(
   }
 }
 
-/** Yields the entries that the log of a run has now, in order; none if it is no longer kept. */
+/**
+ * Yields the entries that the log of a run has now, in order; none if it is no longer kept. What is done with a long log leaves time to others.
+ */
 export async function* readPresent(
   { log }: Pick<Stores, 'log'>,
   runId: string,
   after = 0
 ): AsyncGenerator<LogEntry, void> {
+  const pause = createPause()
   for (let seq = after; ;) {
     const entries = await log.read(runId, seq, READ_LIMIT)
     yield* entries
     const last = entries.at(-1)
     if (last === undefined) return
     seq = last.seq
+    await pause()
   }
 }
 

@@ -108,12 +108,12 @@ function forkSession(
   return fork
 }
 
-function readPage(tree: TurnTree | undefined, { limit, before, branch }: MessageQuery): MessagePage {
+function readPage(tree: TurnTree | undefined, { before, branch, ...size }: MessageQuery): MessagePage {
   const end = before === undefined ? undefined : parseMessageCursor(before)
   const named = branch === undefined ? undefined : requireTurn(tree, branch)
   if (tree === undefined) return { messages: [], branches: [], nextCursor: null }
   const leaf = named === undefined ? tree.newest : tree.leafOf(named)
-  const messages = tree.messagesTo(end === undefined ? leaf : tree.turnAt(end), limit, end)
+  const messages = tree.messagesTo(end === undefined ? leaf : tree.turnAt(end), size, end)
   const [first] = messages
   const hasMore = first !== undefined && tree.hasBefore(first.seq)
   return {

@@ -16,7 +16,7 @@ export function createInProcessSessionStore(
     load(key, count, from) {
       const session = sessions.get(sessionKeyText(key))
       const last = turnBefore(sessions, session, from)
-      return session?.tree.messagesTo(last, count).map(({ message }) => message!) ?? []
+      return session?.tree.messagesTo(last, { limit: count }).map(({ message }) => message!) ?? []
     },
     append(key, turnId, messages, fence, from) {
       runs.requireEpoch(fence)

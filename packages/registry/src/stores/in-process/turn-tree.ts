@@ -1,7 +1,8 @@
 import { RUN_ERR_NO_TURN } from '../../errors.ts'
+import { estimateLength } from '../../wire/encode-pieces.ts'
 import { runIdOfTurn } from '../session-title.ts'
 import type { SessionMessage } from '../../contract/ports/session-store.ts'
-import type { StoredMessage, TurnBranches } from '../../contract/ports/session-index.ts'
+import type { MessageQuery, StoredMessage, TurnBranches } from '../../contract/ports/session-index.ts'
 
 // Per session; the oldest go first. At most twice as many are kept.
 const MAX_MESSAGES = 10_000
@@ -118,13 +119,23 @@ export class TurnTree {
     return leaf
   }
 
-  /** At most `limit` messages of a turn and those before it, oldest first. @param end only those before this one */
-  messagesTo(last: KeptTurn | undefined, limit: number, end = Infinity): StoredMessage[] {
+  /** As many messages of a turn and those before it as fit, oldest first; at least one. @param end only those before this one */
+  messagesTo(
+    last: KeptTurn | undefined,
+    { limit, bytes = Infinity }: Pick<MessageQuery, 'limit' | 'bytes'>,
+    end = Infinity
+  ): StoredMessage[] {
     const found: StoredMessage[] = []
+    let left = bytes
     for (let turn = last; turn !== undefined && found.length < limit; turn = turn.previous) {
       const { turnId, first, messages } = turn
-      for (let index = messages.length - 1; index >= 0 && found.length < limit; index--)
-        if (first + index < end) found.push({ seq: first + index, turnId, message: messages[index]! })
+      for (let index = messages.length - 1; index >= 0 && found.length < limit; index--) {
+        if (first + index >= end) continue
+        const message = messages[index]!
+        if (left !== Infinity) left -= estimateLength(message, left)
+        if (left < 0 && found.length > 0) return found.toReversed()
+        found.push({ seq: first + index, turnId, message })
+      }
     }
     return found.toReversed()
   }
