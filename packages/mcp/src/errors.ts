@@ -48,6 +48,12 @@ export const MCP_ERR_BAD_STATE = createError(
   'The requestState is not that of a call of this tool',
   400
 )
+/** The caller, or all together, have as many subscriptions as may be open. */
+export const MCP_ERR_TOO_MANY_SUBSCRIPTIONS = createError(
+  'MCP_ERR_TOO_MANY_SUBSCRIPTIONS',
+  'Too many subscriptions are open: close some first',
+  429
+)
 /** The body has more bytes than `bodyLimit`. */
 export const MCP_ERR_BODY_TOO_LARGE = createError('MCP_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
 /** The body is not plain JSON in UTF-8. */

@@ -40,7 +40,7 @@ export function answerPreflights(
   methods: string,
   onRequest: (request: FastifyRequest, reply: FastifyReply) => void = () => {}
 ): void {
-  scope.options(path, { schema: HIDDEN }, (request, reply) => {
+  const answer = (request: FastifyRequest, reply: FastifyReply) => {
     onRequest(request, reply)
     const asked = request.headers['access-control-request-headers']
     if (asked !== undefined) reply.header('access-control-allow-headers', asked)
@@ -48,7 +48,14 @@ export function answerPreflights(
       .code(204)
       .headers({ allow: methods, 'access-control-allow-methods': methods, 'access-control-max-age': MAX_AGE })
       .send()
-  })
+  }
+  for (const place of placesOf(scope, path)) scope.options(place, { schema: HIDDEN }, answer)
+}
+
+/** A path without and with a slash at its end, which people paste into their clients; one, if the app takes them as the same. */
+export function placesOf({ initialConfig }: FastifyInstance, path: string): string[] {
+  const { routerOptions, ignoreTrailingSlash } = initialConfig
+  return (routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash) ? [path] : [path, `${path}/`]
 }
 
 function isOwnOrigin({ headers, host, protocol, socket }: FastifyRequest): boolean {

@@ -12,22 +12,26 @@ import { invalidRequest, RPC_CODES, RpcError } from '../protocol/rpc-error.ts'
 import { toRpcError } from '../server/to-rpc-error.ts'
 import type { Surface } from '../surface.ts'
 import { answerBatch, answerRequest } from './answer-request.ts'
-import { HIDDEN } from './guard-origins.ts'
+import { HIDDEN, placesOf } from './guard-origins.ts'
 import { MESSAGE_ROUTE } from './message-schemas.ts'
 
 /** Adds the endpoint: Streamable HTTP of the revisions 2026-07-28 and 2025-11-25, without sessions. */
 export function mcpRoutes(scope: FastifyInstance, surface: Surface, path: string): void {
   const hidden = { schema: HIDDEN, exposeHeadRoute: false }
-  scope.get(path, hidden, refuseMethod)
-  scope.delete(path, hidden, refuseMethod)
-  scope.post(path, { schema: MESSAGE_ROUTE }, async (request, reply) => {
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       return await take(surface, request, reply)
     } catch (err) {
       if (!(err instanceof RpcError)) throw err
       return refuse(toRpcError(err, request.log), request, reply)
     }
-  })
+  }
+  scope.post(path, { schema: MESSAGE_ROUTE }, answer)
+  for (const place of placesOf(scope, path)) {
+    scope.get(place, hidden, refuseMethod)
+    scope.delete(place, hidden, refuseMethod)
+    if (place !== path) scope.post(place, { schema: { ...MESSAGE_ROUTE, ...HIDDEN } }, answer)
+  }
 }
 
 // Streams that no request has opened, and the end of sessions.

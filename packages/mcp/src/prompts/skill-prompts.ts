@@ -1,18 +1,21 @@
 import type { Principal, Runnable } from '@svc/registry'
 import { MCP_ERR_UNKNOWN_PROMPT } from '../errors.ts'
+import { toClientName } from '../protocol/client-name.ts'
 import type { Prompt, PromptMessages } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'
-import { toToolName } from '../tools/tool-name.ts'
+import { toDottedName, toToolName } from '../tools/tool-name.ts'
 
 interface SkillPrompt {
   readonly prompt: Prompt
+  /** The name that it had in earlier versions. */
+  readonly dottedName: string
   readonly tool: string
   readonly skill: string
 }
 
 const ARGUMENTS = [{ name: 'message', description: 'What is to be done with the skill', required: false }]
 
-/** The prompts that a caller may see: one for each skill of each exposed runnable, such as `writer.summary`. */
+/** The prompts that a caller may see: one for each skill of each exposed runnable, such as `writer_summary`. */
 export async function listPrompts(surface: Surface, principal: Principal): Promise<Prompt[]> {
   const found = await findPrompts(surface, principal)
   return found.map(({ prompt }) => prompt)
@@ -25,7 +28,10 @@ export async function getPrompt(
   name: string,
   { message }: Readonly<Record<string, string>> = {}
 ): Promise<PromptMessages> {
-  const found = (await findPrompts(surface, principal)).find(({ prompt }) => prompt.name === name)
+  const prompts = await findPrompts(surface, principal)
+  const found =
+    prompts.find(({ prompt }) => prompt.name === name) ??
+    prompts.find(({ dottedName }) => dottedName === name)
   if (found === undefined) throw new MCP_ERR_UNKNOWN_PROMPT(name)
   const { prompt, tool, skill } = found
   const text = `Call the tool "${tool}" and have it use its skill "${skill}"${message === undefined ? '.' : `: ${message}`}`
@@ -48,14 +54,16 @@ async function findPrompts(surface: Surface, principal: Principal): Promise<Skil
 }
 
 function promptsOf(runnable: Runnable): SkillPrompt[] {
+  const { kind, name } = runnable
   const tool = toToolName(runnable)
-  if (tool === undefined) return []
   return (runnable.describe().skills ?? []).map(({ name: skill, description }) => ({
     prompt: {
-      name: `${tool}.${skill}`,
+      // With one underscore more, it would not be clear where the name of the skill begins.
+      name: toClientName(`${tool}_${skill}`, !skill.includes('_'), [kind, name, skill]),
       ...(description !== undefined && { description }),
       arguments: ARGUMENTS
     },
+    dottedName: `${toDottedName(runnable)}.${skill}`,
     tool,
     skill
   }))

@@ -43,17 +43,24 @@ export function requireRevision({ method, params }: Request, headers: IncomingHt
   return true
 }
 
-function requireLegacy(method: string, header: string | undefined, { accept = '' }: IncomingHttpHeaders) {
+function requireLegacy(method: string, header: string | undefined, { accept }: IncomingHttpHeaders) {
   if (method === 'initialize') {
     if (isModern(header)) throw headerMismatch('MCP-Protocol-Version', LEGACY_REVISIONS[0]!)
   } else if (header !== undefined && !LEGACY_REVISIONS.includes(header))
     throw new RpcError(RPC_CODES.Refused, `MCP-Protocol-Version: expected ${LEGACY_REVISIONS.join(', ')}`, {
       status: 400
     })
-  if (!accept.includes('application/json') || !accept.includes('text/event-stream'))
+  if (!accepts(accept, 'application/json') || !accepts(accept, 'text/event-stream'))
     throw new RpcError(RPC_CODES.Refused, 'Accept: expected application/json and text/event-stream', {
       status: 406
     })
+}
+
+// Also by a range, such as those that `curl` and proxies send; a client that names none takes all (RFC 9110, section 12.5.1).
+function accepts(accept = '*/*', type: string): boolean {
+  const [main] = type.split('/', 1)
+  const ranges = accept.split(',').map((range) => range.split(';', 1)[0]!.trim().toLowerCase())
+  return ranges.some((range) => range === type || range === `${main}/*` || range === '*/*')
 }
 
 // Node joins lines of one name; no value is then that of the body.

@@ -45,6 +45,11 @@ export class Exchange {
     return this.#reply.raw.destroyed
   }
 
+  /** The address of the client, or of the proxy before it. */
+  get address(): string {
+    return this.#reply.request.ip
+  }
+
   /** Expects that the reply takes long, and calls back if its client leaves. */
   stay(watch: Watch, onLeave: () => void): void {
     this.#timer ??= setInterval(() => this.#open().addText(SSE_HEARTBEAT), this.#heartbeat).unref()

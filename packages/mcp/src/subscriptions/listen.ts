@@ -1,17 +1,19 @@
+import { ANONYMOUS, type Principal } from '@svc/registry'
 import type { Static } from '@sinclair/typebox'
 import { META_KEYS } from '../protocol/revisions.ts'
 import { type Call, requireTasks } from '../server/call.ts'
+import type { Exchange } from '../server/exchange.ts'
 import type { Surface } from '../surface.ts'
 import { notificationsOf, toHonored, type FilterSchema } from './filter.ts'
 
 /**
  * Notifies a client of changes until it leaves or the app closes. Tasks are not reported, but clients that do not know them must learn that
  * they cannot ask for it.
- * @throws RpcError, RUN_ERR_DRAINING
+ * @throws RpcError, MCP_ERR_TOO_MANY_SUBSCRIPTIONS, RUN_ERR_DRAINING
  */
 export async function listen(
   { subscriptions }: Pick<Surface, 'subscriptions'>,
-  { id, client, exchange }: Call,
+  { id, principal, client, exchange }: Call,
   { notifications: filter }: { notifications: Static<typeof FilterSchema> }
 ): Promise<object> {
   if (filter.taskIds !== undefined) requireTasks(client)
@@ -23,6 +25,11 @@ export async function listen(
   const acknowledge = () => send('notifications/subscriptions/acknowledged', { notifications: honored })
 
   if (Object.keys(honored).length === 0) acknowledge()
-  else await subscriptions.last(exchange, { begin: acknowledge, notify })
+  else await subscriptions.last(exchange, callerOf(principal, exchange), { begin: acknowledge, notify })
   return { _meta: meta }
+}
+
+// Callers without credentials differ by their address only.
+function callerOf({ sub }: Principal, { address }: Exchange): string {
+  return sub === ANONYMOUS.sub ? `address ${address}` : `sub ${sub}`
 }

@@ -2,7 +2,7 @@ import { RUN_ERR_DRAINING } from '@svc/registry'
 import type { Exposed } from '@svc/registry/kit'
 import { onReplyOver } from '@svc/registry/sse'
 import type { FastifyInstance } from 'fastify'
-import { RPC_CODES, RpcError } from '../protocol/rpc-error.ts'
+import { MCP_ERR_TOO_MANY_SUBSCRIPTIONS } from '../errors.ts'
 import type { Exchange } from '../server/exchange.ts'
 
 /** One who is notified of changes. */
@@ -11,25 +11,37 @@ interface Listener {
   notify(): void
 }
 
+/** Subscriptions that are open at the same time: of all callers, and of one. */
 const MAX = 1_024
+const MAX_OF_CALLER = 64
 // A subscription lasts until the app closes, not until its runs have ended.
 const WATCH = { add: onReplyOver }
 
 /** The clients that are notified of changes. */
 export class Subscriptions {
   readonly #open = new Map<Listener, () => void>()
+  readonly #ofCallers = new Map<string, number>()
   #isClosed = false
 
-  /** Notifies a listener of changes until its client leaves or the app closes. @throws RpcError, RUN_ERR_DRAINING */
-  async last(exchange: Exchange, listener: Listener): Promise<void> {
+  /**
+   * Notifies a listener of changes until its client leaves or the app closes.
+   * @param caller those of one caller are counted
+   * @throws MCP_ERR_TOO_MANY_SUBSCRIPTIONS, RUN_ERR_DRAINING
+   */
+  async last(exchange: Exchange, caller: string, listener: Listener): Promise<void> {
     if (this.#isClosed) throw new RUN_ERR_DRAINING()
-    if (this.#open.size >= MAX) throw new RpcError(RPC_CODES.InternalError, 'Too many subscriptions are open')
+    const open = this.#ofCallers.get(caller) ?? 0
+    if (this.#open.size >= MAX || open >= MAX_OF_CALLER) throw new MCP_ERR_TOO_MANY_SUBSCRIPTIONS()
+    this.#ofCallers.set(caller, open + 1)
     listener.begin()
     await new Promise<void>((resolve) => {
       this.#open.set(listener, resolve)
       exchange.stay(WATCH, resolve)
     })
     this.#open.delete(listener)
+    const left = this.#ofCallers.get(caller)! - 1
+    if (left === 0) this.#ofCallers.delete(caller)
+    else this.#ofCallers.set(caller, left)
   }
 
   /** Reports the changes of these until the app closes. */

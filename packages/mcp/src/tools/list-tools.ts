@@ -1,4 +1,5 @@
 import type { Principal, Runnable } from '@svc/registry'
+import { isHashed } from '../protocol/client-name.ts'
 import type { Tool } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'
 import { inputSchemaOf, isObjectSchema } from './tool-input.ts'
@@ -8,28 +9,26 @@ import { toToolName } from './tool-name.ts'
 export async function listTools(surface: Surface, principal: Principal): Promise<Tool[]> {
   const tools: Tool[] = []
   for (const runnable of surface.exposed.list()) {
-    const tool = toTool(runnable)
-    if (tool === undefined) continue
     const { kind, name } = runnable
     const { allowed } = await surface.policy.authorize(principal, 'read', { kind, name })
-    if (allowed) tools.push(tool)
+    if (allowed) tools.push(toTool(runnable))
   }
   return tools
 }
 
-/** Describes a runnable as a tool; undefined if its name is none of a tool. */
-function toTool(runnable: Runnable): Tool | undefined {
+function toTool(runnable: Runnable): Tool {
   const name = toToolName(runnable)
-  if (name === undefined) return undefined
   const { description, card, kind } = runnable
   const { output } = runnable.describe()
+  // A name that had to be changed is shown as it is.
+  const title = card?.title ?? (isHashed(name) ? runnable.name : undefined)
   return {
     name,
-    ...(card?.title !== undefined && { title: card.title }),
+    ...(title !== undefined && { title }),
     description: description ?? `The ${kind} "${runnable.name}"`,
     inputSchema: inputSchemaOf(runnable),
     ...(isObjectSchema(output) && { outputSchema: output }),
     ...(card?.iconUrl !== undefined && { icons: [{ src: card.iconUrl }] }),
-    annotations: { ...(card?.title !== undefined && { title: card.title }), openWorldHint: true }
+    annotations: { ...(title !== undefined && { title }), openWorldHint: true }
   }
 }

@@ -1,3 +1,6 @@
+import registryPlugin from '@svc/registry'
+import mcp from '@svc/mcp'
+import Fastify from 'fastify'
 import t from 'tap'
 import { connect, mcpApp } from '../helpers/mcp-app.ts'
 
@@ -106,4 +109,52 @@ void t.test('the endpoint is described in OpenAPI, without a token', async (t) =
     },
     components: { schemas: { McpMessage: {}, McpError: {} } }
   })
+})
+
+void t.test('the endpoint has a slash at its end or not', async (t) => {
+  const { url, origin } = await mcpApp(t, {
+    runnables: [echo],
+    options: { origins: ['https://app.example.com'] }
+  })
+  for (const revision of ['2026-07-28', '2025-11-25'] as const) {
+    const client = await connect(t, `${url}/`, { revision })
+    t.match((await client.callTool({ name: 'echo', arguments: { message: 'x' } })).content, [{ text: 'x' }])
+  }
+  t.equal((await fetch(`${url}/`)).status, 405)
+  const preflight = await fetch(`${url}/`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' }
+  })
+  t.match([preflight.status, preflight.headers.get('access-control-allow-methods')], [204, 'POST'])
+  const { paths } = (await (await fetch(`${origin}/mcp/openapi.json`)).json()) as { paths: object }
+  t.same(Object.keys(paths), ['/mcp'], 'one of them is documented')
+
+  for (const routerOptions of [{ ignoreTrailingSlash: true }, {}]) {
+    const app = Fastify({ routerOptions })
+    t.teardown(() => app.close())
+    await app.register(registryPlugin)
+    await app.register(mcp)
+    const answer = await app.inject({ method: 'POST', url: '/mcp/', headers: HEADERS, payload: LIST })
+    t.equal(answer.statusCode, 200)
+  }
+})
+
+void t.test('a range, or no header, accepts both types', async (t) => {
+  const { app } = await mcpApp(t, { runnables: [echo] })
+  const STATUS: Record<string, number> = {
+    '*/*': 200,
+    'text/html, */*;q=0.8': 200,
+    'application/*, text/*': 200,
+    'Application/JSON;q=1, text/event-stream': 200,
+    'application/json': 406,
+    'text/event-stream': 406,
+    'text/html': 406
+  }
+  for (const [accept, status] of Object.entries(STATUS)) {
+    const headers = { ...HEADERS, accept }
+    const answer = await app.inject({ method: 'POST', url: '/mcp', headers, payload: LIST })
+    t.equal(answer.statusCode, status, accept)
+  }
+  const { accept: _, ...headers } = HEADERS
+  t.equal((await app.inject({ method: 'POST', url: '/mcp', headers, payload: LIST })).statusCode, 200)
 })

@@ -76,8 +76,8 @@ for (const revision of REVISIONS) {
   void t.test(`${revision}: skills are prompts`, async (t) => {
     const { url } = await mcpApp(t, { runnables: [painter] })
     const client = await connect(t, url, { revision })
-    t.match((await client.listPrompts()).prompts, [{ name: 'painter.oil', description: 'Paints in oil' }])
-    const { messages } = await client.getPrompt({ name: 'painter.oil', arguments: { message: 'a cat' } })
+    t.match((await client.listPrompts()).prompts, [{ name: 'painter_oil', description: 'Paints in oil' }])
+    const { messages } = await client.getPrompt({ name: 'painter_oil', arguments: { message: 'a cat' } })
     t.match(messages, [{ role: 'user', content: { type: 'text', text: /"painter".*"oil": a cat/ } }])
     await t.rejects(client.getPrompt({ name: 'nobody' }), { code: -32602 })
   })

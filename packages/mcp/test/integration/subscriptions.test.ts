@@ -41,3 +41,19 @@ t.test('tasks are not reported to those who listen', async (t) => {
   t.match(method, 'notifications/subscriptions/acknowledged')
   t.strictSame(accepted?.['notifications'], {}, 'which the acknowledgement says')
 })
+
+t.test('one caller does not take the subscriptions of all', async (t) => {
+  const authenticate = ({ token = '' }: { token?: string }) => ({ sub: token, scopes: [] })
+  const { url } = await mcpApp(t, { runnables: [parrot('first')], engine: { authenticate } })
+  const open = (token: string) => connect(t, url, { token })
+  const [ann, bob] = [await open('ann'), await open('bob')]
+  const all = await Promise.all(Array.from({ length: 64 }, () => ann.listen({ toolsListChanged: true })))
+  const params = { notifications: { toolsListChanged: true } }
+  const refused = await sendModern(url, 'subscriptions/listen', params, { token: 'ann' })
+  t.match(refused.error, { code: -32602, data: { code: 'MCP_ERR_TOO_MANY_SUBSCRIPTIONS' } })
+  t.ok(await bob.listen({ toolsListChanged: true }), 'another caller has its own')
+  await all[0]!.close()
+  for (let more; more === undefined;)
+    more = await ann.listen({ toolsListChanged: true }).catch(() => undefined)
+  t.pass('a place that was left is free again')
+})

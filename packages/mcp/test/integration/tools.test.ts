@@ -35,23 +35,23 @@ for (const revision of REVISIONS)
     const client = await connect(t, url, { revision })
     t.equal(client.getNegotiatedProtocolVersion(), revision)
     const { tools } = await client.listTools()
-    t.match(tools.map(({ name }) => name).sort(), ['broken', 'echo', 'workflow.add'])
+    t.match(tools.map(({ name }) => name).sort(), ['broken', 'echo', 'workflow_add'])
     t.match(
-      tools.find(({ name }) => name === 'workflow.add'),
+      tools.find(({ name }) => name === 'workflow_add'),
       { inputSchema: { type: 'object', required: ['a', 'b'] }, outputSchema: { type: 'object' } }
     )
 
     const said = await client.callTool({ name: 'echo', arguments: { message: 'hello' } })
     t.match(said.content, [{ type: 'text', text: 'You said: hello' }])
     t.notOk(said.isError)
-    const added = await client.callTool({ name: 'workflow.add', arguments: { a: 1, b: 2 } })
+    const added = await client.callTool({ name: 'workflow_add', arguments: { a: 1, b: 2 } })
     t.match(added.structuredContent, { sum: 3 })
     t.match(added.content, [{ type: 'text', text: '{"sum":3}' }])
 
     const failed = await client.callTool({ name: 'broken', arguments: { message: 'x' } })
     t.equal(failed.isError, true)
     t.notMatch(JSON.stringify(failed), 'a secret')
-    const bad = await client.callTool({ name: 'workflow.add', arguments: { a: 'one', b: 2 } })
+    const bad = await client.callTool({ name: 'workflow_add', arguments: { a: 'one', b: 2 } })
     t.equal(bad.isError, true, 'the model reads what is wrong')
     t.match(bad, { _meta: { code: 'RUN_ERR_BAD_INPUT' } })
     await t.rejects(client.callTool({ name: 'nobody', arguments: {} }), { code: -32602 })

@@ -1,7 +1,14 @@
 import { hash } from 'node:crypto'
-import type { RunBody, Runnable, StartKey } from '@svc/registry'
-import { givenOf, ownerOfSessions, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
-import { tieToClient } from '@svc/registry/wire-kit'
+import type { Principal, RunBody, Runnable, StartKey } from '@svc/registry'
+import {
+  givenOf,
+  ownerOfSessions,
+  requireAllowed,
+  requireExposed,
+  requireSession,
+  toStartOptions
+} from '@svc/registry/kit'
+import { runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_BAD_REQUEST } from '../errors.ts'
 import { toInput } from '../messages/to-input.ts'
@@ -11,10 +18,13 @@ import type { UiMessage } from '../wire/messages.ts'
 import { fileUrlIn, sendStream, type Chat } from './chat.ts'
 import type { ChatBody } from './chat-schemas.ts'
 
+/** The last runs with the id of a chat, of any runnable. */
+const LOOKED_AT = 20
+
 /**
  * Starts a run with the last message, which is a user's, and streams it. A message that is edited or answered again follows the answer
  * before it, on a branch of its own; any other the newest turn. The same message, sent again, gets the stream of the same run.
- * @throws UI_ERR_FORBIDDEN, UI_ERR_MISSING_SCOPE, UI_ERR_UNKNOWN_RUNNABLE, UI_ERR_BAD_MESSAGE, UI_ERR_FOREIGN_USER, and the errors of
+ * @throws RUN_ERR_SESSION_NOT_FOUND, UI_ERR_FORBIDDEN, UI_ERR_MISSING_SCOPE, UI_ERR_UNKNOWN_RUNNABLE, UI_ERR_BAD_MESSAGE, UI_ERR_FOREIGN_USER, and the errors of
  * `RunEngine.start`
  */
 export async function startTurn(
@@ -37,6 +47,7 @@ export async function startTurn(
   } as RunBody
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })
   const isAgain = body.trigger === 'regenerate-message'
+  if (isAgain && hadAnswer(body)) await requireChat(surface, chat, principal)
   const afterTurn = isAgain || isEdit(body) ? await turnBefore(surface, chat, runnable, request) : undefined
   const run = await surface.runs.start(runnable, input, {
     ...options,
@@ -45,6 +56,17 @@ export async function startTurn(
   })
   tieToClient(surface.replies, reply, run, onDisconnect)
   return sendStream(surface, reply, run.runId, new MessageChunks(fileUrlIn(surface, chat, request)))
+}
+
+// Without an answer before, a page sends its first message again, which was refused or never arrived.
+function hadAnswer({ messageId, messages }: ChatBody): boolean {
+  return messageId !== undefined || messages.some(({ role }) => role === 'assistant')
+}
+
+// A run that waits for its first turn is not in a session yet.
+async function requireChat(surface: Surface, chat: Chat, principal: Principal): Promise<void> {
+  const [run] = await runsOfConversation(surface, chat, principal, LOOKED_AT)
+  if (run === undefined) await requireSession(surface, chat, principal)
 }
 
 // With the id of a message of the user, the client has replaced it.

@@ -221,6 +221,30 @@ t.test('a message is answered again, or edited, on a branch of its own', async (
   t.same((await read('?limit=1')).map(textOf), ['due', 'answer 4'], 'pages have whole turns')
 })
 
+t.test('what is answered again is of a chat that exists', async (t) => {
+  const { api, runs } = await chatApp(t, {
+    add: (registry) => new Agent({ name: 'support', model: scriptedModel(() => 'Hello'), registry })
+  })
+  const user = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
+  const answer = { id: 'a', role: 'assistant', parts: [{ type: 'text', text: 'Hello' }] }
+  const regenerate = (id: string, more: object) =>
+    fetch(api('support'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, trigger: 'regenerate-message', messages: [user], ...more })
+    })
+  for (const more of [{ messageId: 'a' }, { messages: [user, answer, { ...user, id: 'v' }] }]) {
+    const refused = await regenerate('unknown', more)
+    t.match([refused.status, await refused.json()], [404, { code: 'RUN_ERR_SESSION_NOT_FOUND' }])
+  }
+  t.equal((await runs.list({ limit: 9 })).runs.length, 0, 'nothing was started')
+
+  const repeated = await regenerate('first', {})
+  t.equal(repeated.status, 200, 'a first message that was refused is sent so again')
+  await repeated.text()
+  t.equal((await regenerate('first', { messageId: 'a' })).status, 200)
+})
+
 function promptOf({ prompt }: { prompt: readonly { content: unknown }[] }): string[] {
   return prompt.map(({ content }) => (content as { text?: string }[]).map(({ text = '' }) => text).join(''))
 }
