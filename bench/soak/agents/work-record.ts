@@ -40,7 +40,7 @@ export class WorkRecord {
   /** Takes the log of a run as the killed process left it. */
   killed(log: readonly NumberedPart[]): void {
     for (const part of withoutVoid(log)) {
-      if (part.type === 'step') this.#steps.add(part.usage.promptTokens)
+      if (part.type === 'step' && part.usage !== undefined) this.#steps.add(part.usage.promptTokens)
       if (part.type === 'tool.result' || part.type === 'tool.error') this.#calls.add(part.toolCallId)
     }
   }

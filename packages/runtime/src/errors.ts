@@ -38,7 +38,7 @@ export const RUN_ERR_MODEL_RATE_LIMITED = createError(
   'The model provider limited the rate of calls',
   429
 )
-/** The model provider answered 5xx, or sent an invalid response. */
+/** The model provider answered 5xx, sent an invalid response, or ended for an odd reason with nothing said. */
 export const RUN_ERR_MODEL_FAILED = createError('RUN_ERR_MODEL_FAILED', 'The model provider failed', 502)
 /** The connection to the model provider failed. */
 export const RUN_ERR_MODEL_UNREACHABLE = createError(

@@ -8,6 +8,7 @@ export class TokenCount {
   #counts = new Map<string, Counts>()
 
   add({ usage, model }: PartOf<'step'>): void {
+    if (usage === undefined) return
     const key = JSON.stringify([model?.provider, model?.modelId])
     const name = model && { provider: model.provider, model: model.modelId }
     const count = this.#counts.get(key) ?? { ...name, inputTokens: 0, outputTokens: 0, totalTokens: 0 }

@@ -16,7 +16,7 @@ export interface RecordedPart<P extends YieldedPart> {
 /** The last answer of a run's own model that its log has complete, if nothing but text and reasoning is in it. */
 export interface EarlierAnswer {
   readonly text: string
-  readonly usage: Usage
+  readonly usage?: Usage | undefined
   readonly finishReason: StepFinishReason
   /** True if the structured answer follows. */
   readonly isStructured: boolean

@@ -152,7 +152,7 @@ export const PART_SCHEMAS = {
   }),
   step: definePart('step', {
     index: Type.Integer(),
-    usage: UsageSchema,
+    usage: Type.Optional(UsageSchema),
     finishReason: Type.Optional(StepFinishReasonSchema),
     durationMs: Type.Optional(Type.Number({ description: 'Milliseconds of the model call' })),
     firstTokenMs: Type.Optional(Type.Number({ description: 'Milliseconds until its first token' })),

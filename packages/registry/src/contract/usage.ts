@@ -27,8 +27,9 @@ export const ZERO_USAGE: Readonly<Usage> = Object.freeze({
   totalTokens: 0
 })
 
-/** Adds up two usages; what neither has is left out. */
-export function addUsage(a: Usage, b: Usage): Usage {
+/** Adds up two usages; what neither has is left out. The second may be unknown. */
+export function addUsage(a: Usage, b: Usage | undefined): Usage {
+  if (b === undefined) return a
   const sum: Usage = {
     promptTokens: a.promptTokens + b.promptTokens,
     completionTokens: a.completionTokens + b.completionTokens,

@@ -26,7 +26,7 @@ export const EVENT_SCHEMAS = {
   'model.result': event({
     ...modelCall,
     finishReason: ModelFinishSchema,
-    usage: UsageSchema,
+    usage: Type.Optional(UsageSchema),
     durationMs,
     firstTokenMs: Type.Optional(durationMs),
     responseModel: Type.Optional(

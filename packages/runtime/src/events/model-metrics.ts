@@ -35,7 +35,7 @@ export function recordModelCalls(
   const stops = [
     bus.on('model.result', (event) => {
       const attributes = toAttributes(event)
-      recordTokens(event.usage, attributes)
+      if (event.usage !== undefined) recordTokens(event.usage, attributes)
       seconds.record(event.durationMs / 1000, attributes)
       if (event.firstTokenMs !== undefined) firstChunk.record(event.firstTokenMs / 1000, attributes)
     }),

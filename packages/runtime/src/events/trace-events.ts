@@ -56,7 +56,7 @@ export async function traceEvents(
       })
     ),
     bus.on('model.error', (event) =>
-      spans.endCall(event, modelCallId(event), event.usage ? usageOf(event.usage) : {}, event.error)
+      spans.endCall(event, modelCallId(event), usageOf(event.usage), event.error)
     ),
     bus.on('tool.call', (event) =>
       spans.startCall(event, event.toolCallId, `execute_tool ${event.toolName}`, {
@@ -127,7 +127,8 @@ function chatAttributes({ provider, model }: Pick<ModelCall, 'provider' | 'model
   }
 }
 
-function usageOf(usage: Usage): Attributes {
+function usageOf(usage: Usage | undefined): Attributes {
+  if (usage === undefined) return {}
   const { cachedPromptTokens, cacheWriteTokens, reasoningTokens } = usage
   return {
     'gen_ai.usage.input_tokens': usage.promptTokens,

@@ -169,7 +169,8 @@ const STRUCTURED = '#structured'
 // Damage must not pass for a step that was never recorded, whose calls would be repeated.
 function toStepRecord(output: unknown, index: number): StepRecord {
   const { answer, loop } = isRecord(output) ? (output as Partial<StepRecord>) : {}
-  const isWhole = isRecord(answer) && Array.isArray(answer['content']) && isRecord(answer['usage'])
+  const usage = isRecord(answer) ? (answer['usage'] ?? {}) : undefined
+  const isWhole = isRecord(answer) && Array.isArray(answer['content']) && isRecord(usage)
   if (!isWhole || (index === 0 && !isRecord(loop))) throw new RUN_ERR_DAMAGED(stepKey(index))
   return output as StepRecord
 }
@@ -179,7 +180,7 @@ function answerFromLog({ text, usage, finishReason }: EarlierAnswer): AnswerReco
   return {
     content: text === '' ? [] : [{ type: 'text', text }],
     finishReason: { unified: finishReason, raw: undefined },
-    usage
+    ...(usage !== undefined && { usage })
   }
 }
 

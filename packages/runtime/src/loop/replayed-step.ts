@@ -25,7 +25,12 @@ export class ReplayedStep {
   /** The part that ends the step. */
   toPart(): PartOf<'step'> {
     const { usage, stepFinishReason: finishReason } = this.answer
-    return this.#journal.replay({ type: 'step', index: this.#index, usage, finishReason })
+    return this.#journal.replay({
+      type: 'step',
+      index: this.#index,
+      ...(usage !== undefined && { usage }),
+      finishReason
+    })
   }
 }
 

@@ -15,7 +15,8 @@ export interface StepResult {
   readonly text: string
   readonly toolCalls: readonly StepToolCall[]
   readonly finishReason: FinishReason | 'tool-calls'
-  readonly usage: Usage
+  /** Undefined where the provider did not report it. */
+  readonly usage: Usage | undefined
 }
 
 /** A tool call of a step, with its result or error. */

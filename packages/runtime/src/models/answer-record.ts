@@ -8,7 +8,7 @@ import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 export interface AnswerRecord {
   readonly content: AnswerContent
   readonly finishReason: LanguageModelV4FinishReason | null
-  readonly usage: Usage
+  readonly usage?: Usage
   readonly modelId?: string
   readonly files?: readonly PartOf<'file'>[]
   /** Without their prompt parts, which are in the content. */
@@ -23,7 +23,7 @@ export function toRecord(answer: ModelAnswer): AnswerRecord {
   return {
     content,
     finishReason: ended,
-    usage,
+    ...(usage !== undefined && { usage }),
     ...(modelId !== undefined && { modelId }),
     ...(files.length > 0 && { files }),
     ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(({ promptPart: _, ...call }) => call) }),

@@ -67,7 +67,7 @@ export class CallReport {
     events.emit('model.result', () => ({
       ...this.#call(),
       finishReason: stepFinishReason,
-      usage,
+      ...(usage !== undefined && { usage }),
       durationMs: this.#durationMs,
       ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs }),
       ...(modelId !== undefined && { responseModel: modelId })

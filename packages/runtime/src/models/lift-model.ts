@@ -77,7 +77,9 @@ function liftFile({ data, ...file }: LanguageModelV3File | LanguageModelV2File):
   return { ...file, data: { type: 'data', data } }
 }
 
-function liftFinishV2({ finishReason, usage, providerMetadata }: FinishV2): FinishV4 {
+// Not every model keeps to its specification and reports a usage.
+function liftFinishV2({ finishReason, usage: given, providerMetadata }: FinishV2): FinishV4 {
+  const usage: Partial<LanguageModelV2Usage> = given ?? {}
   const truncated =
     finishReason === 'unknown' && usage.inputTokens === undefined && usage.outputTokens === undefined
   return {
@@ -95,14 +97,14 @@ function liftFinishV3({ finishReason: { unified, raw }, usage }: FinishV3): Fini
   const truncated =
     unified === 'other' &&
     raw === undefined &&
-    usage.inputTokens.total === undefined &&
-    usage.outputTokens.total === undefined
+    (usage as FinishV3['usage'] | undefined)?.inputTokens?.total === undefined &&
+    (usage as FinishV3['usage'] | undefined)?.outputTokens?.total === undefined
   return { type: 'finish', finishReason: { unified: truncated ? 'interrupted' : unified, raw }, usage }
 }
 
 // V2 has no count of tokens written to a cache; Anthropic's adapter reports it beside the usage.
 function liftUsage(
-  { inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: LanguageModelV2Usage,
+  { inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Partial<LanguageModelV2Usage>,
   metadata: FinishV2['providerMetadata']
 ): LanguageModelV4Usage {
   const written = metadata?.['anthropic']?.['cacheCreationInputTokens']

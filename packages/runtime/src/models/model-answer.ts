@@ -12,7 +12,7 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning
 } from '@ai-sdk/provider'
-import { ZERO_USAGE, type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/registry'
+import { type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/registry'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
 import { MadeParts } from './made-parts.ts'
@@ -62,11 +62,12 @@ export interface AnswerScope {
 
 /** The answer of one model call, assembled from the parts of its stream. */
 export class ModelAnswer {
-  /** True once a token has arrived; a failure is not retried then. */
+  /** True once the model has said something; a failure is not retried then. */
   begun = false
   /** Set by the stream's `finish`. */
   ended: LanguageModelV4FinishReason | undefined
-  usage: Usage = ZERO_USAGE
+  /** Undefined where the provider did not report it. */
+  usage: Usage | undefined
   /** The model that answered, if the provider reported it. */
   modelId: string | undefined
   /** What the provider did not support of the call. */
@@ -110,7 +111,6 @@ export class ModelAnswer {
       case 'tool-input-start':
       case 'tool-input-delta':
       case 'tool-input-end':
-        this.begun = true
         return this.#inputs?.take(part)
       case 'tool-call':
         return part.providerExecuted ? this.#callByProvider(part) : this.#call(part)
@@ -118,16 +118,13 @@ export class ModelAnswer {
         return this.#resultOfProvider(part)
       case 'file':
       case 'reasoning-file':
-        this.begun = true
         this.content.push(toPromptFile(part))
         this.made.addFile(part)
         return undefined
       case 'source':
-        this.begun = true
         this.made.addSource(part)
         return undefined
       case 'custom':
-        this.begun = true
         this.content.push(withOptions({ type: 'custom', kind: part.kind }, part.providerMetadata))
         return undefined
       case 'response-metadata':
@@ -196,7 +193,6 @@ export class ModelAnswer {
     if (part.providerMetadata !== undefined) setMetadata(open.block, part.providerMetadata)
     const text = part.delta
     if (text === '') return undefined
-    this.begun = true
     open.texts.push(text)
     return { type, text } as const
   }
@@ -218,7 +214,6 @@ export class ModelAnswer {
 
   // Its id is the provider's own, which pairs it with its result in later prompts.
   #callByProvider({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): YieldedPart {
-    this.begun = true
     this.#inputs?.takeId(toolCallId)
     const { args } = parseArgs(input)
     this.addProviderCall({ toolCallId, toolName, args })
@@ -235,7 +230,6 @@ export class ModelAnswer {
 
   #resultOfProvider(part: LanguageModelV4ToolResult): YieldedPart | undefined {
     const { toolCallId, toolName, result, isError = false, preliminary, providerMetadata } = part
-    this.begun = true
     if (preliminary) return undefined
     const { startedAt = performance.now(), ...call } = this.#scope.providerCalls.get(toolCallId) ?? {
       toolCallId,
@@ -266,7 +260,6 @@ export class ModelAnswer {
   }
 
   #call({ toolCallId: givenId, toolName, input, providerMetadata }: LanguageModelV4ToolCall) {
-    this.begun = true
     const toolCallId = this.#inputs?.takeId(givenId) ?? this.#assignId(givenId)
     const { args, fault } = parseArgs(input)
     const promptPart: LanguageModelV4ToolCallPart = withOptions(

@@ -29,6 +29,18 @@ export interface FaultDetails {
   /** Error types and codes of the provider and the network, if they are plain words. */
   codes?: string[]
   host?: string
+  /** The provider's own word for why the model stopped. */
+  finishReason?: string
+}
+
+/** The end of an answer that is none, such as Gemini's `MALFORMED_FUNCTION_CALL`: another try may have one. */
+export class OddEnd extends Error {
+  readonly finishReason: string
+
+  constructor(finishReason: string) {
+    super('the model stopped for an odd reason')
+    this.finishReason = isWord(finishReason) ? finishReason : 'an unknown reason'
+  }
 }
 
 const NETWORK = /^(?:ECONN\w+|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_\w+)$/
@@ -51,6 +63,12 @@ export function toModelFault(thrown: unknown): ModelFault {
   }
 
   if (thrown instanceof RUN_ERR_SCRIPT_OVER) return fault(thrown, false)
+  if (thrown instanceof OddEnd) {
+    const error = new RUN_ERR_MODEL_FAILED()
+    error.message += `: it stopped with ${thrown.finishReason}`
+    details.finishReason = thrown.finishReason
+    return fault(error, true)
+  }
   if (details.missing !== undefined) {
     const cause = chain.find(isPlainMissing)
     return fault(new RUN_ERR_MODEL_AUTH(cause && { cause }), false)
@@ -71,18 +89,22 @@ export function toModelFault(thrown: unknown): ModelFault {
 
 type Loose = Record<string, unknown>
 
-// The error, its causes, and the error object in a provider's response body.
+// The error, its causes, and the error object in a provider's response body, or in an event that its package does not know.
 function causesOf(thrown: unknown): Loose[] {
   const chain: Loose[] = []
   let current: unknown = thrown
   while (typeof current === 'object' && current !== null && chain.length < 6) {
     const each = current as Loose
     chain.push(each)
-    const inner = (each['data'] as { error?: unknown } | null | undefined)?.error ?? each['error']
+    const inner = errorIn(each['data']) ?? errorIn(each['value']) ?? each['error']
     if (typeof inner === 'object' && inner !== null) chain.push(inner as Loose)
     current = each['cause']
   }
   return chain
+}
+
+function errorIn(body: unknown): unknown {
+  return (body as { error?: unknown } | null | undefined)?.error
 }
 
 function isErrorStatus(value: unknown): value is number {
@@ -94,11 +116,13 @@ function isNetworkFault({ isRetryable, code, name, message }: Loose): boolean {
   return name === 'TypeError' && typeof message === 'string' && NETWORK_TEXT.test(message)
 }
 
-// Words without digits cannot be a key.
 function wordsOf({ code, type }: Loose): string[] {
-  return [code, type].filter(
-    (word): word is string => typeof word === 'string' && /^[A-Za-z_.]{1,48}$/.test(word)
-  )
+  return [code, type].filter(isWord)
+}
+
+// Words without digits cannot be a key.
+function isWord(text: unknown): text is string {
+  return typeof text === 'string' && /^[A-Za-z_.-]{1,48}$/.test(text)
 }
 
 // Thrown before anything is sent.

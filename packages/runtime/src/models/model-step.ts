@@ -1,9 +1,10 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { addUsage, ZERO_USAGE, type PartOf, type PartSink, type YieldedPart } from '@svc/registry'
+import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/registry'
 import { keepFile } from '@svc/registry/kit'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
+import { isSaid } from './is-said.ts'
 import { ModelAnswer } from './model-answer.ts'
-import { toModelFault, type ModelFault } from './model-fault.ts'
+import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
 import { CallReport, type ModelCalls } from './call-report.ts'
 import { retryDelay } from './retry-model.ts'
 
@@ -23,7 +24,7 @@ export class ModelStep {
   readonly #earlier: number
   #attempt = 0
   // The usage of failed attempts.
-  #lost = ZERO_USAGE
+  #lost: Usage | undefined
   // Parts to return before the next one is read.
   #ready: YieldedPart[] = []
   #report: CallReport | undefined
@@ -56,7 +57,7 @@ export class ModelStep {
         guard.check()
         requireEnd(this.answer)
         this.#report?.end(this.answer)
-        if (this.#lost !== ZERO_USAGE) this.answer.usage = addUsage(this.#lost, this.answer.usage)
+        if (this.#lost !== undefined) this.answer.usage = addUsage(this.#lost, this.answer.usage)
         this.#leave()
         return undefined
       } catch (err) {
@@ -82,7 +83,7 @@ export class ModelStep {
   /** The part that ends a complete step; its usage includes that of failed attempts. */
   toPart(): PartOf<'step'> {
     const { usage, stepFinishReason: finishReason, modelId } = this.answer
-    const part: PartOf<'step'> = { type: 'step', index: this.#index, usage, finishReason }
+    const part: PartOf<'step'> = { type: 'step', index: this.#index, ...(usage && { usage }), finishReason }
     const { durationMs, firstTokenMs } = this.#report ?? {}
     if (durationMs !== undefined) part.durationMs = durationMs
     if (firstTokenMs !== undefined) part.firstTokenMs = firstTokenMs
@@ -119,7 +120,8 @@ export class ModelStep {
       const { done, value } = await reader.read()
       if (done) return undefined
       const part = this.#located(answer.take(value))
-      isSign = answer.begun && value.type !== 'ping'
+      isSign = isSaid(value)
+      if (isSign) answer.begun = true
       if (isSign) this.#report?.tokenArrived()
       if (part === undefined && answer.made.length === 0) continue
       if (part !== undefined && part.type !== 'text') this.#report?.take(part)
@@ -174,12 +176,12 @@ export class ModelStep {
   #delayAfter(err: unknown): number {
     const { context, retry } = this.#calls
     const { usage } = this.answer
-    if (usage !== ZERO_USAGE) this.#lost = addUsage(this.#lost, usage)
+    if (usage !== undefined) this.#lost = addUsage(usage, this.#lost)
     const fault = toFault(err, this.answer)
     const delay = retryDelay(fault, this.#attempt, retry)
     const { error, details } = fault
     const { code } = error as Error & { code?: string }
-    this.#report?.fail(error, usage === ZERO_USAGE ? undefined : usage)
+    this.#report?.fail(error, usage)
     context.log.warn(
       { runId: context.runId, step: this.#index, attempt: this.#attempt, delay, code, ...details },
       'model call failed'
@@ -199,13 +201,12 @@ async function leave(reader: Reader, answer: ModelAnswer): Promise<void> {
   }
 }
 
-// A stream without a finish reason was cut off.
-function requireEnd({ ended }: ModelAnswer): void {
-  const reason = ended?.unified
-  if (reason === 'error') throw new Error('the model ended with an error')
-  if (reason === undefined || reason === 'interrupted') {
+// A stream without a finish reason was cut off. One with an odd reason and nothing said is no answer.
+function requireEnd({ ended, begun }: ModelAnswer): void {
+  const { unified = 'interrupted', raw = unified } = ended ?? {}
+  if (unified === 'interrupted')
     throw Object.assign(new Error('the stream of the model was cut off'), { code: 'ECONNRESET' })
-  }
+  if (unified === 'error' || (unified === 'other' && !begun)) throw new OddEnd(raw)
 }
 
 function toFault(err: unknown, { begun }: ModelAnswer): ModelFault {

@@ -166,3 +166,61 @@ t.test('a stream that comes after the run has ended is canceled', async (t) => {
   opening.resolve({ stream: new ReadableStream({ cancel: () => canceled.resolve() }) })
   await canceled.promise
 })
+
+t.test('what a provider package streams beside the answer is no token', async (t) => {
+  const beside = [
+    { type: 'stream-start', warnings: [] },
+    { type: 'response-metadata', id: 'r1', modelId: 'm' },
+    { type: 'custom', kind: 'anthropic.message_start', providerMetadata: { anthropic: { id: 'r1' } } },
+    { type: 'raw', rawValue: {} },
+    { type: 'ping' },
+    { type: 'reasoning-start', id: '1' },
+    { type: 'reasoning-delta', id: '1', delta: '' },
+    { type: 'reasoning-end', id: '1' },
+    { type: 'text-start', id: '2' },
+    { type: 'text-delta', id: '2', delta: '' }
+  ] satisfies LanguageModelV4StreamPart[]
+  const again = makeAgent([{ parts: [...beside, { type: 'error', error: overloaded }] }, 'Hello.'], { retry })
+  t.equal((await again.agent.run('Hi')).text, 'Hello.')
+  t.equal(again.model.calls.length, 2)
+
+  const first = makeAgent({ parts: beside, hangs: 'stream' }, { timeout: { firstToken: 40 } })
+  t.match((await collect(first.agent.stream('Hi'))).error, { code: 'RUN_ERR_FIRST_TOKEN_TIMEOUT' })
+
+  const many = Array.from({ length: 40 }, () => beside).flat()
+  const parts: LanguageModelV4StreamPart[] = [{ type: 'text-delta', id: '2', delta: 'x' }, ...many]
+  const between = makeAgent({ parts, delay: 2 }, { timeout: { betweenTokens: 40 } })
+  t.match((await collect(between.agent.stream('Hi'))).error, { code: 'RUN_ERR_TOKEN_TIMEOUT' })
+
+  const whole = makeAgent({ parts: [...beside, { type: 'text-delta', id: '2', delta: 'x' }, scriptedFinish] })
+  const [step] = (await collect(whole.agent.stream('Hi'))).ofType('step')
+  t.type(step?.firstTokenMs, 'number')
+  const silent = makeAgent({ parts: [...beside, scriptedFinish] })
+  t.equal((await collect(silent.agent.stream('Hi'))).ofType('step')[0]?.firstTokenMs, undefined)
+})
+
+t.test('an answer without a usage, or with an odd one, is complete', async (t) => {
+  const counts = (total: unknown) => ({ inputTokens: { total }, outputTokens: { total, reasoning: total } })
+  const odd: [unknown, unknown][] = [
+    [undefined, undefined],
+    [null, undefined],
+    [{}, undefined],
+    [{ inputTokens: null, outputTokens: {} }, undefined],
+    [counts('12'), undefined],
+    [counts(-1), undefined],
+    [counts(Number.NaN), undefined],
+    [{ inputTokens: { total: 3 } }, { promptTokens: 3, completionTokens: 0, totalTokens: 3 }]
+  ]
+  for (const [usage, expected] of odd) {
+    const finish = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage }
+    const parts = [{ type: 'text-delta', id: '1', delta: 'Hello.' }, finish] as LanguageModelV4StreamPart[]
+    const { context } = makeContext()
+    const { ofType, text, error } = await collect(makeAgent({ parts }).agent.stream('Hi', context))
+    t.equal(error, undefined)
+    t.equal(text, 'Hello.')
+    t.strictSame(ofType('step')[0]?.usage, expected)
+    t.notMatch(JSON.stringify(ofType('finish')), /NaN|null/)
+    const result = await makeAgent({ parts }).agent.run('Hi')
+    t.strictSame(result.usage, expected ?? { promptTokens: 0, completionTokens: 0, totalTokens: 0 })
+  }
+})

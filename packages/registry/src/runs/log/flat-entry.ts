@@ -68,7 +68,7 @@ const FLAT_TYPES = new Set<PartType>(['start', 'step.start', 'step', 'finish'])
 
 function copyFields(part: Part): Part {
   const copy = { ...part }
-  if ('usage' in copy) copy.usage = { ...copy.usage }
+  if ('usage' in copy && copy.usage !== undefined) copy.usage = { ...copy.usage }
   if ('model' in copy && copy.model !== undefined) copy.model = { ...copy.model }
   return copy
 }
