@@ -46,6 +46,12 @@ export const RT_ERR_OTHER_MODEL = createError<[string]>(
   'The client secret is for the model "%s"',
   403
 )
+/** The client secret is for another session, user or call. */
+export const RT_ERR_OTHER_SESSION = createError<[string]>(
+  'RT_ERR_OTHER_SESSION',
+  'The client secret does not allow another "%s": ask for a secret with it',
+  403
+)
 /** A page of another site opened the connection, with cookies. */
 export const RT_ERR_CROSS_ORIGIN = createError(
   'RT_ERR_CROSS_ORIGIN',

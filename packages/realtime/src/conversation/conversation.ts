@@ -37,6 +37,8 @@ export class Conversation {
   isSpeechHeld = false
   /** The call: the `runId` of its run. */
   id = ''
+  /** The id of the client secret that began the call; undefined if its caller did. */
+  secretId: string | undefined
   /** The response in progress. */
   response: OpenResponse | undefined
   /** Metadata that the next response repeats. */

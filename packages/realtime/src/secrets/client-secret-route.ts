@@ -1,5 +1,5 @@
 import type { Principal } from '@svc/registry'
-import { randomId, readCredentials } from '@svc/registry/kit'
+import { randomId, readCredentials, requireOwnUser } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
 import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL } from '../errors.ts'
 import { SessionState } from '../sessions/session-state.ts'
@@ -29,7 +29,7 @@ const schema = {
   response: { 200: SecretSchema, '4xx': ErrorBodySchema, '5xx': ErrorBodySchema }
 }
 
-/** `POST /realtime/client_secrets`: a secret for one client, bound to its caller, a voice agent and a session. */
+/** `POST /realtime/client_secrets`: a secret for one client, bound to its caller, a voice agent, a session and a user. */
 export function clientSecretRoute(scope: FastifyInstance, surface: Surface): void {
   const { secrets, settings } = surface
   scope.decorateRequest('realtimePrincipal')
@@ -44,16 +44,17 @@ export function clientSecretRoute(scope: FastifyInstance, surface: Surface): voi
       request.realtimePrincipal = await identifyCaller(surface, request, token)
     },
     async handler({ body, realtimePrincipal: principal }) {
-      const { session, expires_after: after } = body
+      const { session, expires_after: after, ...sealed } = body
       const { model } = session
       if (model === undefined) throw new RT_ERR_NO_MODEL()
       await requireVoice(surface, principal, model)
+      requireOwnUser(surface, principal, sealed.userId)
 
       const state = new SessionState(`sess_${randomId()}`, model)
       state.update(session)
       const lifetime = after?.seconds ?? settings.secretLifetime
       const expiresAt = Math.floor(Math.min(Date.now() / 1_000 + lifetime, principal.exp ?? Infinity))
-      const value = await secrets.issue({ principal, model, session }, expiresAt)
+      const value = await secrets.issue({ principal, model, session, sealed }, expiresAt)
       return { value, expires_at: expiresAt, session: state.toWire() }
     }
   })

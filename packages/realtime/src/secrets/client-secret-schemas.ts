@@ -1,6 +1,9 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { SessionConfigSchema } from '../events/session.ts'
 
+const sealed = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 512, description }))
+
 /** The body of a request for a client secret. */
 export const SecretRequestSchema = Type.Object(
   {
@@ -13,7 +16,10 @@ export const SecretRequestSchema = Type.Object(
         { additionalProperties: false }
       )
     ),
-    session: SessionConfigSchema
+    session: SessionConfigSchema,
+    sessionId: sealed('The conversation that calls with the secret continue; default: a new one for each'),
+    userId: sealed('The user that calls with the secret belong to; default: the caller'),
+    call: sealed('The call in progress that the secret continues, instead of beginning one: its `runId`')
   },
   { title: 'ClientSecretRequest', additionalProperties: false }
 )

@@ -1,8 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Principal } from '@svc/registry'
+import { randomId } from '@svc/registry/kit'
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import { RT_ERR_SECRET_TOO_LARGE } from '../errors.ts'
 import type { SessionConfig } from '../events/session.ts'
+
+/** The fields of a handshake that a secret fixes; those that it does not have are not for its holder to choose. */
+export const SEALED_FIELDS = ['sessionId', 'userId', 'call'] as const
+export type Sealed = Readonly<Partial<Record<(typeof SEALED_FIELDS)[number], string>>>
 
 /** What a client secret stands for. */
 export interface SecretClaims {
@@ -11,6 +16,13 @@ export interface SecretClaims {
   readonly model: string
   /** What the session begins with. */
   readonly session: SessionConfig
+  /** The session and the user of the call, and the call that it continues if it does not begin one. */
+  readonly sealed: Sealed
+}
+
+/** The claims of a secret, and an id of its own. */
+export interface ReadSecret extends SecretClaims {
+  readonly id: string
 }
 
 const PREFIX = 'ek_'
@@ -38,9 +50,9 @@ export class ClientSecrets {
 
   /** @param expiresAt seconds since the epoch @throws RT_ERR_SECRET_TOO_LARGE */
   async issue(claims: SecretClaims, expiresAt: number): Promise<string> {
-    const { principal, model, session } = claims
-    const token = await new EncryptJWT({ principal, model, session })
+    const token = await new EncryptJWT({ ...claims })
       .setProtectedHeader(HEADER)
+      .setJti(randomId())
       .setAudience(AUDIENCE)
       .setExpirationTime(expiresAt)
       .encrypt(this.#key)
@@ -49,14 +61,15 @@ export class ClientSecrets {
   }
 
   /** @throws if it is not valid, or has expired */
-  async read(token: string): Promise<SecretClaims> {
+  async read(token: string): Promise<ReadSecret> {
     const { payload } = await jwtDecrypt(token.slice(PREFIX.length), this.#key, {
       audience: AUDIENCE,
-      requiredClaims: ['exp'],
+      requiredClaims: ['exp', 'jti', 'sealed'],
       keyManagementAlgorithms: [HEADER.alg],
       contentEncryptionAlgorithms: [HEADER.enc]
     })
     // Encrypted by `issue`, with a key that nothing else has.
-    return payload as unknown as SecretClaims
+    const { jti, ...claims } = payload
+    return { ...claims, id: jti } as unknown as ReadSecret
   }
 }

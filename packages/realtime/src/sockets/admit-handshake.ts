@@ -1,13 +1,14 @@
 import { isVoiceRunnable, VOICE_ERR_NOT_A_VOICE, type Principal } from '@svc/registry'
-import { readCredentials, requireAllowed, requireExposed, unlessLate } from '@svc/registry/kit'
+import { givenOf, readCredentials, requireAllowed, requireExposed, unlessLate } from '@svc/registry/kit'
 import {
   RT_ERR_HANDSHAKE_TIMEOUT,
   RT_ERR_INVALID_TOKEN,
   RT_ERR_NO_MODEL,
-  RT_ERR_OTHER_MODEL
+  RT_ERR_OTHER_MODEL,
+  RT_ERR_OTHER_SESSION
 } from '../errors.ts'
-import type { SessionConfig } from '../events/session.ts'
 import type { Surface } from '../surface.ts'
+import { SEALED_FIELDS, type ReadSecret, type Sealed } from '../secrets/client-secrets.ts'
 import { identifyCaller, tokenOfProtocols, type CallerRequest } from './identify-caller.ts'
 
 /** The query of a handshake. */
@@ -20,21 +21,23 @@ export interface HandshakeQuery {
   readonly call_id?: string
   /** The session that the call belongs to. */
   readonly sessionId?: string
+  /** The user that the call belongs to. */
+  readonly userId?: string
 }
 
 /** An admitted client. */
-export interface Handshake extends Pick<HandshakeQuery, 'call' | 'sessionId'> {
+export interface Handshake extends Sealed {
   readonly principal: Principal
   /** Undefined only together with `call`. */
   readonly model: string | undefined
-  /** What a client secret configures. */
-  readonly session: SessionConfig | undefined
+  /** Undefined for a client with credentials of its own. */
+  readonly secret: ReadSecret | undefined
 }
 
 /**
  * Admits the client of a handshake.
- * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL, RT_ERR_HANDSHAKE_TIMEOUT,
- * and the errors of `requireVoice`
+ * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, RT_ERR_NO_MODEL, RT_ERR_OTHER_MODEL, RT_ERR_OTHER_SESSION,
+ * RT_ERR_HANDSHAKE_TIMEOUT, and the errors of `requireVoice`
  */
 export async function admitHandshake(
   surface: Surface,
@@ -50,16 +53,28 @@ async function admit(surface: Surface, request: CallerRequest, query: HandshakeQ
   const token = readCredentials(request.headers).token ?? tokenOfProtocols(request.headers)
   const secret = surface.secrets.covers(token) ? await readSecret(surface, token) : undefined
   const principal = secret?.principal ?? (await identifyCaller(surface, request, token))
-  const { call_id: callId, call = callId, sessionId } = query
+  const { call_id: callId, call = callId, sessionId, userId } = query
+  const sealed = sealedOf({ call, sessionId, userId }, secret)
   const model = query.model ?? secret?.model
   if (secret !== undefined && model !== secret.model) throw new RT_ERR_OTHER_MODEL(secret.model)
-  if (model === undefined && call === undefined) throw new RT_ERR_NO_MODEL()
+  if (model === undefined && sealed.call === undefined) throw new RT_ERR_NO_MODEL()
   if (model !== undefined) await requireVoice(surface, principal, model)
-  return {
-    ...{ principal, model, session: secret?.session },
-    ...(call !== undefined && { call }),
-    ...(sessionId !== undefined && { sessionId })
+  return { principal, model, secret, ...sealed }
+}
+
+// What a secret fixes may be repeated. A call that the secret itself began is not known here: it is left to the connection.
+function sealedOf(
+  asked: Partial<Record<keyof Sealed, string | undefined>>,
+  secret: ReadSecret | undefined
+): Sealed {
+  const given = givenOf(asked) as Sealed
+  if (secret === undefined) return given
+  for (const field of SEALED_FIELDS) {
+    const isOpen = field === 'call' && secret.sealed.call === undefined
+    if (!isOpen && given[field] !== undefined && given[field] !== secret.sealed[field])
+      throw new RT_ERR_OTHER_SESSION(field)
   }
+  return { ...given, ...secret.sealed }
 }
 
 async function readSecret({ secrets }: Surface, token: string) {

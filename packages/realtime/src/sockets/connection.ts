@@ -119,20 +119,20 @@ export class Connection implements CallConnection {
     this.#socket.close(CLOSE.replaced, 'replaced')
   }
 
-  #create({ model, session }: Handshake): void {
+  #create({ model, secret }: Handshake): void {
     const state = new SessionState(`sess_${randomId()}`, model!)
-    if (session !== undefined) state.update(session)
+    if (secret !== undefined) state.update(secret.session)
     this.#conversation = new Conversation(state)
     this.#socket.emit({ type: 'session.created', session: state.toWire() })
     this.#startTimer = setTimeout(() => this.#start(), START_DELAY).unref()
   }
 
-  async #resume(runId: string, { principal, model }: Handshake): Promise<void> {
+  async #resume(runId: string, handshake: Handshake): Promise<void> {
     const conversation = this.#surface.conversations.get(runId)
     this.#conversation = conversation
-    if (model !== undefined && conversation !== undefined && model !== conversation.session.model)
+    if (conversation !== undefined && !mayContinue(conversation, handshake))
       throw new RUN_ERR_NOT_FOUND(runId)
-    const call = await this.#surface.calls.resume(runId, principal)
+    const call = await this.#surface.calls.resume(runId, handshake.principal)
     this.#greet(conversation!)
     this.#join(call)
     this.#continue(call, conversation!.position)
@@ -160,12 +160,13 @@ export class Connection implements CallConnection {
   #start(update?: FirstUpdate): void {
     clearTimeout(this.#startTimer)
     this.#intake.hold()
-    const { principal, sessionId } = this.#handshake!
+    const { principal, sessionId, userId } = this.#handshake!
     const { session } = this.#conversation!
     const asked = {
       ...{ name: session.model, principal, headers: this.#headers },
       settings: session.toSettings(),
       ...(sessionId !== undefined && { sessionId }),
+      ...(userId !== undefined && { userId }),
       // Clients of the protocol discard audio when speech starts, and report with `truncate` what they have played.
       ...{ canClear: true, reportsPlayback: true }
     }
@@ -179,6 +180,7 @@ export class Connection implements CallConnection {
     const { conversations } = this.#surface
     const conversation = this.#conversation!
     conversation.id = call.runId
+    conversation.secretId = this.#handshake!.secret?.id
     conversations.set(call.runId, conversation)
     void call.over.then(() => conversations.delete(call.runId))
     this.#join(call)
@@ -271,4 +273,10 @@ export class Connection implements CallConnection {
     const { statusCode, code } = toClientError(err)
     this.#socket.close(closeCodeOf(statusCode), code)
   }
+}
+
+// The maker of a secret may continue the calls of its page, but no page continues the calls of another.
+function mayContinue({ id, secretId, session }: Conversation, { model, secret }: Handshake): boolean {
+  if (model !== undefined && model !== session.model) return false
+  return secret === undefined || secret.id === secretId || secret.sealed.call === id
 }

@@ -13,7 +13,7 @@ import { upgradeOf } from './upgrades.ts'
 const EARLY = 500
 const id = Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
 
-const HandshakeQuerySchema = Type.Object({ model: id, call: id, call_id: id, sessionId: id })
+const HandshakeQuerySchema = Type.Object({ model: id, call: id, call_id: id, sessionId: id, userId: id })
 
 /** `GET /realtime`: the handshake of a WebSocket. */
 export function realtimeRoute(scope: FastifyInstance, surface: Surface, connections: Connections): void {

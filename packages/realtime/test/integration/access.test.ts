@@ -141,6 +141,50 @@ t.test('client secrets', async (t) => {
     t.match(await foreign.open('', bearer(value)).refusal, { status: 401 })
   })
 
+  await t.test('are for one session, one user and one call', async (t) => {
+    const secretOf = async (fields: object = {}) =>
+      page((await ask('ann', { session, ...fields })).json().value)
+    const bound = await secretOf({ sessionId: 's1', userId: 'ann' })
+    for (const query of ['', '?sessionId=s1', '?userId=ann&sessionId=s1']) {
+      const { conversation } = await call(query, bound).next('conversation.created')
+      t.match(await runs.get(conversation.id), { owner: 'ann', sessionId: 's1' }, query)
+    }
+    const free = await secretOf()
+    for (const [query, at] of [
+      ['?sessionId=s2', bound],
+      ['?userId=bob', bound],
+      ['?sessionId=s1', free],
+      ['?userId=ann', free]
+    ] as const) {
+      const client = open(query, at)
+      t.match(await client.next('error'), { error: { code: 'RT_ERR_OTHER_SESSION' } }, query)
+      t.match(await client.closed, { code: 3003 })
+    }
+    t.match((await ask('ann', { session, userId: 'bob' })).json(), { error: { code: 'RT_ERR_FOREIGN_USER' } })
+
+    const begun = call('', bound)
+    const { conversation } = await begun.next('conversation.created')
+    for (const other of [free, await secretOf({ sessionId: 's1', userId: 'ann' })]) {
+      const thief = open(`?call=${conversation.id}`, other)
+      t.match(await thief.next('error'), { error: { code: 'RUN_ERR_NOT_FOUND' } })
+    }
+    t.equal(begun.ws.readyState, begun.ws.OPEN, 'the call stays with its client')
+    const own = call('?model=desk', bearer('ann'))
+    const { conversation: ofServer } = await own.next('conversation.created')
+    t.match(await open(`?call=${ofServer.id}`, free).next('error'), { error: { code: 'RUN_ERR_NOT_FOUND' } })
+    // The secret that began it, another that was made for this call, and its maker.
+    const renewed = await secretOf({ call: conversation.id })
+    for (const [query, at] of [
+      [`?call=${conversation.id}`, bound],
+      ['', renewed],
+      [`?call=${conversation.id}`, renewed],
+      [`?call=${conversation.id}`, bearer('ann')]
+    ] as const)
+      t.match(await open(query, at).next('conversation.created'), { conversation })
+    const another = open(`?call=${ofServer.id}`, renewed)
+    t.match(await another.next('error'), { error: { code: 'RT_ERR_OTHER_SESSION' } })
+  })
+
   await t.test('expire, and begin no other secrets', async (t) => {
     const response = await ask('ann', { session, expires_after: { anchor: 'created_at', seconds: 10 } })
     const { value, expires_at: expiresAt } = response.json()

@@ -55,9 +55,8 @@ function serviceOf({ ref: { name, sessionId } }: Conversation) {
   const base = surfaceUrl('realtime')!
   const url = new URL('realtime', base)
   url.searchParams.set('model', name)
-  url.searchParams.set('sessionId', sessionId)
   const secret = async () => {
-    const body = { session: { type: 'realtime', model: name } }
+    const body = { session: { type: 'realtime', model: name }, sessionId }
     const { href } = new URL('realtime/client_secrets', base)
     return (await callApi<{ value: string }>(href, { method: 'POST', body })).value
   }
