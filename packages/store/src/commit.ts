@@ -1,5 +1,4 @@
-import type { Awaitable } from '@svc/registry'
-import { codeOf } from '@svc/registry/kit'
+import { isTellable, type Awaitable } from '@svc/registry'
 import type { Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 
@@ -40,7 +39,7 @@ export class Refused extends Error {
 
 /** Passes an error on, as a refusal if clients can see it. */
 export function refuse(err: unknown): never {
-  throw err instanceof Error && codeOf(err)?.startsWith('RUN_ERR_') ? new Refused(err) : err
+  throw isTellable(err) ? new Refused(err) : err
 }
 
 /** The default patience of a write, in milliseconds. */

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import { isTellable } from '@svc/registry'
-import { toChallenge, toStoredError } from '@svc/registry/kit'
+import { isCatalogued, toChallenge, toStoredError } from '@svc/registry/kit'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
   HTTP_ERR_BAD_JSON,
@@ -84,11 +84,11 @@ function listOf(errors: unknown): ErrorBody['errors'] {
   return Value.Check(ErrorBodySchema.properties.errors, errors) ? errors : undefined
 }
 
-// Passes on codes of the app, but neither those of Fastify and Node.js nor forged ones of ours.
+// Passes on codes of the app, but neither those of Fastify and Node.js nor codes of ours: errors of ours have the mark.
 function refusal(statusCode: number, thrown: Record<string, unknown>): Fault {
   const { code: given, message, validation, validationContext } = thrown
   const own =
-    typeof given === 'string' && /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given)
+    typeof given === 'string' && /^(?!(?:FST|ERR)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given) && !isCatalogued(given)
   const errors = toFieldErrors(validation, String(validationContext))
   return {
     statusCode,

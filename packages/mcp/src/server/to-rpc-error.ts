@@ -1,6 +1,7 @@
 import { toRefusal, type Refusal } from '@svc/registry/wire-kit'
 import { codeOf, logFault } from '@svc/registry/kit'
 import type { RunLog } from '@svc/registry'
+import * as errors from '../errors.ts'
 import { REQUEST_ERRORS } from '../http/request-errors.ts'
 import { RPC_CODES, RpcError } from '../protocol/rpc-error.ts'
 
@@ -9,6 +10,12 @@ export function isTellable(err: unknown): boolean {
   const { statusCode, code } = toRefusal(err, REQUEST_ERRORS)
   return code === codeOf(err) && statusCode < 600
 }
+
+const PROTOCOL_ERRORS = Object.values(errors)
+
+/** True for the errors of this wire itself: they end a request, while those of a run are the result of a call. */
+export const isProtocolError = (err: unknown): boolean =>
+  PROTOCOL_ERRORS.some((Class) => err instanceof Class)
 
 /** Converts any thrown value to the error that a client may see, with the stable code in its data, and logs it. */
 export function toRpcError(err: unknown, log: RunLog): RpcError {

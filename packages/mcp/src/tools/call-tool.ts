@@ -11,7 +11,7 @@ import { missingCapability } from '../protocol/rpc-error.ts'
 import { runUri } from '../resources/run-uri.ts'
 import type { Call, Client } from '../server/call.ts'
 import type { Exchange } from '../server/exchange.ts'
-import { isTellable } from '../server/to-rpc-error.ts'
+import { isProtocolError, isTellable } from '../server/to-rpc-error.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
 import { isObjectSchema, toRunInput } from './tool-input.ts'
@@ -68,7 +68,7 @@ export async function callTool(
         ? await startCall(surface, call, runnable, params)
         : await resumeCall(surface, call, runnable, requestState, params)
   } catch (err) {
-    if (!isTellable(err) || !codeOf(err)?.startsWith('RUN_ERR_')) throw err
+    if (!isTellable(err) || isProtocolError(err)) throw err
     return toErrorResult({ code: codeOf(err)!, message: (err as Error).message })
   }
   return followCall(surface, call, runnable, run, params)

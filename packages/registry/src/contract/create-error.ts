@@ -19,6 +19,10 @@ export interface ErrorClass<Args extends unknown[] = [ErrorOptions?]> {
 
 // A symbol, so that nothing parsed from JSON can carry it; the same in every installed copy of this package.
 const TELLABLE = Symbol.for('@svc/registry/error')
+const CODES = Symbol.for('@svc/registry/error-codes')
+
+// Of the catalogues of all packages, whichever copy of this one they were made with.
+const codes = ((globalThis as { [CODES]?: Set<string> })[CODES] ??= new Set())
 
 /**
  * Creates a class of errors for a catalogue; clients see its errors unchanged.
@@ -29,6 +33,7 @@ export function createError<Args extends unknown[] = [ErrorOptions?]>(
   message: string,
   statusCode: number
 ): ErrorClass<Args> {
+  codes.add(code)
   const Class = createFastifyError(code, message, statusCode)
   markTellable(Class.prototype)
   return Class as unknown as ErrorClass<Args>
@@ -54,4 +59,9 @@ export function isTellable(thrown: unknown): thrown is TellableError {
 /** The code of an error that clients see; else undefined. */
 export function codeOf(thrown: unknown): string | undefined {
   return isTellable(thrown) ? thrown.code : undefined
+}
+
+/** True if a catalogue has the code: an error that has it without the mark is a forgery. */
+export function isCatalogued(code: string): boolean {
+  return codes.has(code)
 }

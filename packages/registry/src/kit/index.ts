@@ -50,7 +50,7 @@ export { splitRegisterOptions } from '../app/register-options.ts'
 export { requireNode, warnOfTimeouts } from '../app/start-checks.ts'
 
 export { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema } from '../contract/content-part.ts'
-export { codeOf } from '../contract/create-error.ts'
+export { codeOf, isCatalogued } from '../contract/create-error.ts'
 export { ClientToolsSchema } from '../contract/client-tool.ts'
 export { findJsonFault } from '../contract/json-fault.ts'
 export { MAX_NAME_LENGTH, requireName, RunnableKindSchema } from '../contract/names.ts'

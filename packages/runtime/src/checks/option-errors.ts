@@ -10,14 +10,20 @@ export function prefixErrors<T>(subject: string, make: () => T): T {
   }
 }
 
-const BAD_OPTION = /^RUN_ERR_BAD_(AGENT|MODEL|SANDBOX|SKILL|TOOL)$/
+const BAD_OPTIONS = new Set([
+  'RUN_ERR_BAD_AGENT',
+  'RUN_ERR_BAD_MODEL',
+  'RUN_ERR_BAD_SANDBOX',
+  'RUN_ERR_BAD_SKILL',
+  'RUN_ERR_BAD_TOOL'
+])
 
 /** `prefixErrors` for functions of the app during a run: of their errors, only those of bad options get the prefix. */
 export async function prefixBadOptions<T>(subject: string, make: () => Awaitable<T>): Promise<T> {
   try {
     return await make()
   } catch (err) {
-    if (isTellable(err) && BAD_OPTION.test(err.code) && !err.message.startsWith(subject)) prefix(subject, err)
+    if (isTellable(err) && BAD_OPTIONS.has(err.code) && !err.message.startsWith(subject)) prefix(subject, err)
     throw err
   }
 }

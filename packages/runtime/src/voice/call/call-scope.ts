@@ -103,9 +103,12 @@ export function sendError({ link }: Pick<CallScope, 'link'>, err: unknown): void
   void link.send({ type: 'error', ...shownError({ link }, err) })
 }
 
+const NOT_PENDING = new Set([
+  'RUN_ERR_APPROVAL_ANSWERED',
+  'RUN_ERR_APPROVAL_NOT_FOUND',
+  'RUN_ERR_INPUT_ANSWERED',
+  'RUN_ERR_INPUT_NOT_FOUND'
+])
+
 /** True if an input was answered over another wire, or withdrawn. */
-export function isAnswered(err: unknown): boolean {
-  return /^RUN_ERR_(?:APPROVAL_ANSWERED|INPUT_ANSWERED|INPUT_NOT_FOUND|APPROVAL_NOT_FOUND)$/.test(
-    codeOf(err) ?? ''
-  )
-}
+export const isAnswered = (err: unknown): boolean => NOT_PENDING.has(codeOf(err) ?? '')

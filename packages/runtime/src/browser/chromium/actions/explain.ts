@@ -1,3 +1,4 @@
+import { isTellable } from '@svc/registry'
 import {
   RUN_ERR_BROWSER_ACTION_FAILED,
   RUN_ERR_BROWSER_CRASHED,
@@ -14,7 +15,7 @@ const ANSWER = 500
 
 /** The error of an action for the model: short, and without what Playwright logs. `ms` is the time-out of the action. */
 export async function explain(err: unknown, { signal, subject }: Act, ms: number): Promise<unknown> {
-  if (hasOwnCode(err)) return err
+  if (isTellable(err)) return err
   const message = err instanceof Error ? err.message : ''
   if (/crashed/i.test(message)) return new RUN_ERR_BROWSER_CRASHED()
   if (/not attached|not connected/i.test(message)) return new RUN_ERR_BROWSER_STALE_REF(nameOf(subject?.spot))
@@ -34,9 +35,6 @@ export const saysClosed = (err: unknown): boolean =>
 const DETACHED = 'detached'
 
 const failure = (reason: string) => new RUN_ERR_BROWSER_ACTION_FAILED(reason)
-
-const hasOwnCode = (err: unknown) =>
-  err instanceof Error && 'code' in err && String(err.code).startsWith('RUN_ERR_BROWSER_')
 
 const nameOf = (spot: Spot | undefined) => {
   if (spot === undefined) return ''
