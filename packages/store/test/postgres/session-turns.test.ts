@@ -48,4 +48,19 @@ await onPostgres(t, async (t, _open, url) => {
     await second.sessions.sweep(Date.now())
     t.same((await sessionsOfTickets()).toSorted(), ['no run', 'the node is gone', 'the run ended just now'])
   })
+  await t.test('a caller that fails on the news of its place leaves the turn to the next one', async (t) => {
+    const lock = (holder: string, onPlace?: () => void) =>
+      second.sessions.lock(keyOf('news'), never, holder, onPlace)
+    const end = await lock('first')
+    let news = 0
+    const failing = lock('failing', () => {
+      if (++news > 1) throw new Error('bad news')
+    })
+    const refused = t.rejects(failing, /bad news/)
+    const last = lock('last')
+    await refused
+    end()
+    const endLast = await last
+    endLast()
+  })
 })

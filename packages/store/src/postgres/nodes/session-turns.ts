@@ -22,6 +22,7 @@ interface Waiter {
   readonly ticket: Ticket
   readonly onPlace: OnPlace | undefined
   begin(): void
+  fail(err: unknown): void
 }
 
 type OnPlace = (place: TurnPlace) => void
@@ -187,8 +188,8 @@ export class SessionTurns {
   }
 
   async #wait(ticket: Ticket, signal: AbortSignal, onPlace: OnPlace | undefined): Promise<void> {
-    const { promise, resolve: begin } = Promise.withResolvers<void>()
-    const waiter = { ticket, begin, onPlace }
+    const { promise, resolve: begin, reject: fail } = Promise.withResolvers<void>()
+    const waiter = { ticket, begin, fail, onPlace }
     this.#waiting.add(waiter)
     // Its turn may have come since the ticket was taken.
     this.#look()
@@ -234,11 +235,14 @@ export class SessionTurns {
 
   async #lookAgain(): Promise<void> {
     this.#isLooking = true
-    while (this.#isOutdated) {
-      this.#isOutdated = false
-      await this.#lookNow()
+    try {
+      while (this.#isOutdated) {
+        this.#isOutdated = false
+        await this.#lookNow()
+      }
+    } finally {
+      this.#isLooking = false
     }
-    this.#isLooking = false
   }
 
   async #lookNow(): Promise<void> {
@@ -250,9 +254,14 @@ export class SessionTurns {
       ])
       .catch(() => [])
     for (const row of rows) {
-      const { begin, onPlace } = waiters[row.ord - 1]!
-      if (row.before === 0) begin()
-      else onPlace?.(toPlace(row))
+      const { begin, fail, onPlace } = waiters[row.ord - 1]!
+      try {
+        if (row.before === 0) begin()
+        else onPlace?.(toPlace(row))
+      } catch (err) {
+        // Its own fault: those behind it must not wait for it.
+        fail(err)
+      }
     }
   }
 }
