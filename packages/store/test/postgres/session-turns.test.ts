@@ -56,7 +56,7 @@ await onPostgres(t, async (t, _open, url) => {
     const failing = lock('failing', () => {
       if (++news > 1) throw new Error('bad news')
     })
-    const refused = t.rejects(failing, /bad news/)
+    const refused = t.rejects(async () => failing, /bad news/)
     const last = lock('last')
     await refused
     end()
