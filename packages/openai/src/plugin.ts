@@ -58,7 +58,7 @@ async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOpt
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     const surface = createSurface(scope, settings)
-    requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
+    requireStrictJson(scope, { ...settings, ignoresQueries: true, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, toErrorBody)
     const openApi = describeRoutes(scope, {
       title: 'Responses and Chat Completions',

@@ -102,7 +102,7 @@ export const RUN_ERR_SESSION_EXISTS = createError<[string]>(
 )
 /** The input does not fit the runnable's schema, or an answer to an approval or another input is invalid. */
 export const RUN_ERR_BAD_INPUT = createError<[string]>('RUN_ERR_BAD_INPUT', '%s', 400)
-/** A workflow was started with messages, instructions or tools. */
+/** A workflow was started with messages, instructions, tools, a tool choice or stop texts. */
 export const RUN_ERR_NO_CONVERSATION = createError<[string]>(
   'RUN_ERR_NO_CONVERSATION',
   'A workflow takes an input only: leave out %s',

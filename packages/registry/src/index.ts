@@ -22,6 +22,7 @@ export type {
   PendingApproval
 } from './contract/approval.ts'
 export type { ClientTool } from './contract/client-tool.ts'
+export type { ToolChoice } from './contract/tool-choice.ts'
 export type { CredentialsAnswer, CredentialsRequest } from './contract/credentials-request.ts'
 export type {
   Answer,

@@ -1,3 +1,4 @@
+export type { ToolChoice } from '@svc/registry'
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent } from './agents/agent.ts'
@@ -12,8 +13,7 @@ export {
   type StepResult,
   type StepState,
   type StepToolCall,
-  type StopCondition,
-  type ToolChoice
+  type StopCondition
 } from './loop/steps.ts'
 export type { Timeouts } from './guards/run-guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-policy.ts'

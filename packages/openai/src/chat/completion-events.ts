@@ -38,6 +38,7 @@ const REASONS: Readonly<Record<Exclude<PartOf<'finish'>['finishReason'], 'cancel
 export class CompletionEvents {
   readonly #fileUrl: FileUrl
   readonly #isValue: boolean
+  readonly #callReason: 'tool_calls' | 'function_call'
   readonly #activity = new RunActivity()
   readonly #waiting = new Map<string, WaitingCall>()
   #text: AnswerText
@@ -51,10 +52,14 @@ export class CompletionEvents {
   #isOver = false
   #isEnd = false
 
-  /** @param isValue true if the answer is a JSON value: then it is one text, at the end */
-  constructor(fileUrl: FileUrl, isValue: boolean) {
+  /**
+   * @param isValue true if the answer is a JSON value: then it is one text, at the end
+   * @param areFunctions true if the client calls its tools functions
+   */
+  constructor(fileUrl: FileUrl, isValue: boolean, areFunctions = false) {
     this.#fileUrl = fileUrl
     this.#isValue = isValue
+    this.#callReason = areFunctions ? 'function_call' : 'tool_calls'
     this.#text = new AnswerText(isValue)
   }
 
@@ -108,7 +113,7 @@ export class CompletionEvents {
     if (!this.#isOver && this.#waiting.size > 0 && this.#activity.isWaiting) {
       this.#isOver = true
       const calls = this.waiting.map(({ call }) => call)
-      events.push(this.#end('tool_calls', calls))
+      events.push(this.#end(this.#callReason, calls))
     }
     return events
   }

@@ -1,6 +1,7 @@
 import type { PartError } from '@svc/registry'
 import type { CompletionEvent, EndEvent } from './completion-event.ts'
 import type { Completion } from './completion-schemas.ts'
+import { toCallFields } from './functions.ts'
 
 /** Collects a completion from its events, without what is void. */
 export class CompletionMessage {
@@ -51,7 +52,7 @@ export class CompletionMessage {
       refusal: null,
       ...(reasoning !== '' && { reasoning_content: reasoning }),
       annotations: [...annotations],
-      ...(calls.length > 0 && { tool_calls: [...calls] })
+      ...toCallFields(calls, reason === 'function_call')
     }
     const choice = { index: 0, message, logprobs: null, finish_reason: reason } as const
     return { id, object: 'chat.completion', created, model, choices: [choice], usage }

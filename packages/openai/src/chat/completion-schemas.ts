@@ -7,12 +7,17 @@ const orNull = <T extends TSchema>(schema: T, description?: string) =>
   Type.Optional(Type.Union([schema, Type.Null()], description === undefined ? {} : { description }))
 const ignored = (description = 'Ignored: the agent decides') => Type.Optional(Type.Unknown({ description }))
 
+const CalledFunctionSchema = Type.Object({
+  name: Type.String(),
+  arguments: Type.String({ description: 'JSON' })
+})
+
 /** A call of a tool of the client, in a message of the assistant. */
 const ToolCallSchema = Type.Object(
   {
     id: Type.String(),
     type: Type.Literal('function'),
-    function: Type.Object({ name: Type.String(), arguments: Type.String({ description: 'JSON' }) })
+    function: CalledFunctionSchema
   },
   { title: 'ChatToolCall' }
 )
@@ -26,7 +31,8 @@ const MessageSchema = Type.Object(
       Type.Literal('developer'),
       Type.Literal('user'),
       Type.Literal('assistant'),
-      Type.Literal('tool')
+      Type.Literal('tool'),
+      Type.Literal('function')
     ]),
     content: Type.Optional(
       Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() })), Type.Null()], {
@@ -35,22 +41,23 @@ const MessageSchema = Type.Object(
     ),
     refusal: orNull(Type.String()),
     tool_calls: orNull(Type.Array(ToolCallSchema), 'Of an assistant'),
-    tool_call_id: Type.Optional(Type.String({ description: 'Of a tool' }))
+    tool_call_id: Type.Optional(Type.String({ description: 'Of a tool' })),
+    function_call: orNull(CalledFunctionSchema, 'Of an assistant, with `functions`'),
+    name: orNull(Type.String(), 'Of a function')
   },
   { title: 'ChatMessageParam' }
 )
 export type MessageParam = Static<typeof MessageSchema>
 
+const FunctionSchema = Type.Object({
+  name: Type.String(),
+  description: orNull(Type.String()),
+  parameters: orNull(Type.Record(Type.String(), Type.Unknown()), 'JSON Schema of the arguments')
+})
 const ToolSchema = Type.Object(
   {
     type: Type.String({ description: 'Only `function` is supported' }),
-    function: Type.Optional(
-      Type.Object({
-        name: Type.String(),
-        description: orNull(Type.String()),
-        parameters: orNull(Type.Record(Type.String(), Type.Unknown()), 'JSON Schema of the arguments')
-      })
-    )
+    function: Type.Optional(FunctionSchema)
   },
   { title: 'ChatTool' }
 )
@@ -81,17 +88,22 @@ export const CompletionBodySchema = Type.Object(
       })
     ),
     tools: orNull(Type.Array(ToolSchema), 'Tools that the client serves'),
-    tool_choice: Type.Optional(Type.Unknown({ description: '`auto` or `none`' })),
+    tool_choice: Type.Optional(
+      Type.Unknown({ description: '`auto`, `none`, `required`, a function, or `allowed_tools`' })
+    ),
+    functions: orNull(Type.Array(FunctionSchema), 'As `tools`, in their older form'),
+    function_call: orNull(
+      Type.Union([Type.Literal('auto'), Type.Literal('none'), Type.Object({ name: Type.String() })]),
+      'As `tool_choice`, for `functions`'
+    ),
     response_format: orNull(FormatSchema),
     metadata: orNull(RunMetadataSchema),
     n: orNull(Type.Integer(), 'Only 1 is supported'),
-    stop: orNull(Type.Union([Type.String(), Type.Array(Type.String())]), 'Not supported'),
+    stop: orNull(Type.Union([Type.String(), Type.Array(Type.String())]), 'Up to 4 texts that end the answer'),
     logprobs: orNull(Type.Boolean(), 'Not supported'),
     top_logprobs: orNull(Type.Integer(), 'Not supported'),
     modalities: orNull(Type.Array(Type.String()), 'Only `text` is supported'),
     audio: Type.Optional(Type.Unknown({ description: 'Not supported' })),
-    functions: Type.Optional(Type.Unknown({ description: 'Not supported: give `tools`' })),
-    function_call: Type.Optional(Type.Unknown({ description: 'Not supported: give `tool_choice`' })),
     web_search_options: Type.Optional(Type.Unknown({ description: 'Not supported' })),
     temperature: ignored(),
     top_p: ignored(),
@@ -131,7 +143,13 @@ const AnnotationSchema = Type.Object(
 export type Annotation = Static<typeof AnnotationSchema>
 
 const FinishReasonSchema = Type.Union(
-  [Type.Literal('stop'), Type.Literal('length'), Type.Literal('tool_calls'), Type.Literal('content_filter')],
+  [
+    Type.Literal('stop'),
+    Type.Literal('length'),
+    Type.Literal('tool_calls'),
+    Type.Literal('function_call'),
+    Type.Literal('content_filter')
+  ],
   { title: 'ChatFinishReason' }
 )
 export type ChatFinishReason = Static<typeof FinishReasonSchema>
@@ -169,7 +187,8 @@ export const CompletionSchema = Type.Object(
           refusal: Type.Null(),
           reasoning_content: Type.Optional(Type.String()),
           annotations: Type.Array(AnnotationSchema),
-          tool_calls: Type.Optional(Type.Array(ToolCallSchema))
+          tool_calls: Type.Optional(Type.Array(ToolCallSchema)),
+          function_call: Type.Optional(CalledFunctionSchema)
         }),
         finish_reason: FinishReasonSchema
       })
@@ -190,7 +209,8 @@ const DeltaSchema = Type.Object(
       Type.Array(Type.Composite([ToolCallSchema, Type.Object({ index: Type.Integer() })]), {
         description: 'Each whole, at the end'
       })
-    )
+    ),
+    function_call: Type.Optional(CalledFunctionSchema)
   },
   { title: 'ChatDelta', additionalProperties: false }
 )

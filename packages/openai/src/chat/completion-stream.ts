@@ -5,6 +5,7 @@ import { toErrorBody } from '../wire/error-body.ts'
 import type { CompletionEvent, EndEvent } from './completion-event.ts'
 import type { CompletionEvents } from './completion-events.ts'
 import type { Chunk, CompletionUsage, Delta, ChatFinishReason } from './completion-schemas.ts'
+import { toCallDelta } from './functions.ts'
 
 /** Chunks with texts up to this many characters are encoded in one piece. */
 const MAX_WHOLE = 131_072
@@ -90,8 +91,7 @@ export class CompletionStream implements SseProjection {
     this.#ended = true
     const chunks: Message[] = []
     if (annotations.length > 0) chunks.push(this.#toChunk({ annotations: [...annotations] }))
-    if (calls.length > 0)
-      chunks.push(this.#toChunk({ tool_calls: calls.map((call, index) => ({ index, ...call })) }))
+    if (calls.length > 0) chunks.push(this.#toChunk(toCallDelta(calls, reason === 'function_call')))
     chunks.push(this.#toChunk({}, reason))
     if (this.#includesUsage) chunks.push({ ...this.#toChunk({}), choices: [], usage })
     return [...chunks, DONE]

@@ -14,14 +14,15 @@ import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED } from '../errors.ts'
 import { fileUrlIn } from '../files/file-urls.ts'
 import { readModel } from '../models/model-name.ts'
 import type { Surface } from '../surface.ts'
-import { toClientTools } from '../wire/client-tools.ts'
+import { toToolUse } from '../wire/client-tools.ts'
 import { parseOutput, toRunInput } from '../wire/conversation.ts'
-import { toFormatInstructions } from '../wire/response-format.ts'
+import { toFormatInstructions, toStopTexts } from '../wire/response-format.ts'
 import type { CompletionEvent } from './completion-event.ts'
 import { CompletionEvents } from './completion-events.ts'
 import { CompletionMessage } from './completion-message.ts'
 import type { Completion, CompletionBody } from './completion-schemas.ts'
 import { CompletionStream } from './completion-stream.ts'
+import { readTools, type GivenTools } from './functions.ts'
 import { findWaitingCall, type WaitingRun } from './find-waiting-call.ts'
 import { readMessages, type ReadMessages } from './read-request.ts'
 
@@ -50,15 +51,17 @@ export async function createCompletion(
   const read = readMessages(body.messages)
   const fileUrl = fileUrlIn(surface, request)
   const isValue = isJson(body.response_format) || runnable.describe().output !== undefined
-  const make = () => new CompletionEvents(fileUrl, isValue)
+  const given = readTools(body)
+  const make = () => new CompletionEvents(fileUrl, isValue, given.areFunctions)
   const waiting = await findWaitingCall(surface, { kind, name }, read.conversation.outputs, principal, make)
   if (waiting !== undefined) await continueRun(surface, waiting, request, reply)
   const begun = waiting ?? {
-    runId: await startRun(surface, runnable, read, request, reply),
+    runId: await startRun(surface, runnable, { ...read, ...given }, request, reply),
     events: make(),
     seen: []
   }
   void reply.header('x-run-id', begun.runId)
+  if (given.areFunctions) cancelAfter(surface, begun, reply)
   return body.stream ? sendStream(surface, begun, body, reply) : awaitCompletion(surface, begun, reply)
 }
 
@@ -92,7 +95,7 @@ async function continueRun(
 async function startRun(
   surface: Surface,
   runnable: Runnable,
-  { conversation, fault }: ReadMessages,
+  { conversation, fault, tools, choice }: ReadMessages & GivenTools,
   { body, caller: principal, headers, log }: CompletionRequest,
   reply: FastifyReply
 ): Promise<string> {
@@ -101,15 +104,15 @@ async function startRun(
   const input = conversation.input === undefined ? undefined : toRunInput(conversation.input, runnable)
   const texts = [conversation.instructions, toFormatInstructions(format, runnable, surface)]
   const instructions = texts.filter((text) => text !== undefined).join('\n\n')
-  const given = body.tools?.map(({ type, function: call }) => ({ type, ...call }))
-  const tools = toClientTools(given, body.tool_choice)
+  const stop = toStopTexts(body.stop)
   const asked = {
     input,
     // The client keeps the conversation, even one that begins.
     ...(runnable.kind !== 'workflow' && { messages: [...conversation.messages] }),
     ...(metadata && { metadata }),
     ...(instructions !== '' && { instructions }),
-    ...(tools !== undefined && { tools })
+    ...toToolUse(tools, choice),
+    ...(stop !== undefined && { stop })
   } as RunBody
   const { onDisconnect } = surface
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })
@@ -122,6 +125,13 @@ async function startRun(
   })
   tieToClient(surface.replies, reply, run, onDisconnect)
   return run.runId
+}
+
+// The call of a function has no id, so that no request answers the run that waits for it.
+function cancelAfter({ runs }: Surface, { runId, events }: Begun, reply: FastifyReply): void {
+  reply.raw.once('close', () => {
+    if (events.waiting.length > 0) runs.cancel(runId).catch(() => {})
+  })
 }
 
 function sendStream(

@@ -1,7 +1,7 @@
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
 import { Conversation } from '../wire/conversation.ts'
 import { readContent, textOfContent } from '../wire/read-content.ts'
-import type { CompletionBody, MessageParam } from './completion-schemas.ts'
+import type { CompletionBody, MessageParam, ToolCall } from './completion-schemas.ts'
 
 /** The messages of a request. */
 export interface ReadMessages {
@@ -20,20 +20,27 @@ export function readMessages(messages: readonly MessageParam[]): ReadMessages {
     switch (role) {
       case 'system':
       case 'developer':
-        conversation.instruct(textOfContent(readContent(content, `${param}.content`)))
+        if (content) conversation.instruct(textOfContent(readContent(content, `${param}.content`)))
         break
       case 'user':
         calls.begin([], param)
         conversation.addUser(readContent(content, `${param}.content`))
         break
       case 'assistant':
-        calls.begin(message.tool_calls ?? [], param)
-        addAnswer(message, param, conversation)
+        calls.begin(callsOf(message, index), param)
+        addAnswer(message, callsOf(message, index), param, conversation)
         break
       case 'tool':
         if (callId === undefined) throw new OPENAI_ERR_BAD_REQUEST(`${param} must have a tool_call_id`)
         calls.answer(callId, param)
-        conversation.addOutput(callId, textOfContent(readContent(content, `${param}.content`)))
+        conversation.addOutput(callId, toOutput(message, param))
+        break
+      case 'function': {
+        const calledId = calls.onlyOpen
+        if (calledId === undefined) throw new OPENAI_ERR_BAD_REQUEST(`${param} follows no function_call`)
+        calls.answer(calledId, param)
+        conversation.addOutput(calledId, toOutput(message, param))
+      }
     }
   }
   calls.begin([], 'messages')
@@ -45,6 +52,11 @@ class OpenCalls {
   readonly #open = new Set<string>()
   #param = ''
   fault: string | undefined
+
+  /** The call without a result, of a message that has one call only. */
+  get onlyOpen(): string | undefined {
+    return this.#open.size === 1 ? [...this.#open][0] : undefined
+  }
 
   begin(calls: readonly { readonly id: string }[], param: string): void {
     const [id] = this.#open
@@ -64,16 +76,11 @@ class OpenCalls {
 
 /** Checks that nothing is asked for that the service does not do. @throws OPENAI_ERR_UNSUPPORTED */
 export function requireSupported(body: CompletionBody): void {
-  const { n, stop, logprobs, top_logprobs: topLogprobs, modalities, tool_choice: choice } = body
+  const { n, logprobs, top_logprobs: topLogprobs, modalities } = body
   refuse('n', (n ?? 1) !== 1, 'n other than 1')
-  refuse('stop', (stop ?? '').length > 0)
   refuse('logprobs', logprobs === true)
   refuse('top_logprobs', (topLogprobs ?? 0) !== 0)
   refuse('modalities', modalities?.some((each) => each !== 'text') === true, 'modalities other than "text"')
-  const isFree = choice === 'auto' || choice === 'none' || !isGiven(choice)
-  refuse('tool_choice', !isFree, 'tool_choice other than "auto" and "none"')
-  refuse('functions', isGiven(body.functions), 'functions; give tools')
-  refuse('function_call', isGiven(body.function_call), 'function_call; give tool_choice')
   for (const param of ['audio', 'web_search_options'] as const) refuse(param, isGiven(body[param]))
 }
 
@@ -89,11 +96,23 @@ function isGiven(value: unknown): boolean {
 }
 
 function addAnswer(
-  { content, refusal, tool_calls: calls }: MessageParam,
+  { content, refusal }: MessageParam,
+  calls: readonly ToolCall[],
   param: string,
   conversation: Conversation
 ): void {
   const text = content ? textOfContent(readContent(content, `${param}.content`)) : (refusal ?? '')
-  if (text !== '' || !calls?.length) conversation.addAssistant(text)
-  for (const { id, function: call } of calls ?? []) conversation.addCall(id, call.name, call.arguments)
+  if (text !== '' || calls.length === 0) conversation.addAssistant(text)
+  for (const { id, function: call } of calls) conversation.addCall(id, call.name, call.arguments)
+}
+
+// The call of a function has no id: no later request can continue its run.
+function callsOf({ tool_calls: calls, function_call: call }: MessageParam, index: number): ToolCall[] {
+  if (calls?.length) return calls
+  return call ? [{ id: `message_${index}`, type: 'function', function: call }] : []
+}
+
+// Some clients send null for a tool that returns nothing.
+function toOutput({ content }: MessageParam, param: string): string {
+  return content ? textOfContent(readContent(content, `${param}.content`)) : ''
 }

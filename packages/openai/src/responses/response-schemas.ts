@@ -98,7 +98,14 @@ export const ResponseBodySchema = Type.Object(
     ),
     metadata: orNull(RunMetadataSchema),
     tools: orNull(Type.Array(FunctionToolSchema)),
-    tool_choice: Type.Optional(Type.Unknown({ description: '`auto` or `none`' })),
+    tool_choice: Type.Optional(
+      Type.Unknown({ description: '`auto`, `none`, `required`, a function, or `allowed_tools`' })
+    ),
+    stop: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()], {
+        description: 'Up to 4 texts that end the answer'
+      })
+    ),
     text: orNull(Type.Object({ format: orNull(TextFormatSchema) })),
     ...REPEATED_ONLY
   },

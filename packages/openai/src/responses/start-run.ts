@@ -4,9 +4,9 @@ import { tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_NOT_CONTINUABLE } from '../errors.ts'
 import type { Surface } from '../surface.ts'
-import { toClientTools } from '../wire/client-tools.ts'
+import { toToolUse } from '../wire/client-tools.ts'
 import { toRunInput } from '../wire/conversation.ts'
-import { toFormatInstructions } from '../wire/response-format.ts'
+import { toFormatInstructions, toStopTexts } from '../wire/response-format.ts'
 import type { ReadInput } from './read-input.ts'
 import type { ResponsePlace } from './response-id.ts'
 import type { CreateRequest } from './response-schemas.ts'
@@ -47,7 +47,8 @@ export async function startRun(
     userId: previous?.userId,
     metadata: body.metadata ?? undefined,
     instructions,
-    tools: toClientTools(body.tools, body.tool_choice)
+    stop: toStopTexts(body.stop),
+    ...toToolUse(body.tools, body.tool_choice)
   }) as RunBody
   const onDisconnect = body.background ? 'continue' : surface.onDisconnect
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })

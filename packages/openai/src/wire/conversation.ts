@@ -69,18 +69,19 @@ export class Conversation {
     this.#outputs = []
   }
 
+  /** An answer that is blank says nothing: providers refuse it. */
   addAssistant(text: string): void {
+    if (text.trim() === '') return
     this.#settle()
     this.#outputs = []
     this.#messages.push({ role: 'assistant', text })
   }
 
-  /** @throws OPENAI_ERR_BAD_REQUEST if the arguments are no JSON */
   addCall(toolCallId: string, toolName: string, json: string): void {
     this.#settle()
     this.#outputs = []
     this.#names.set(toolCallId, toolName)
-    const call = { toolCallId, toolName, args: parseArguments(json) }
+    const call = { toolCallId, toolName, args: json.trim() === '' ? {} : parseOutput(json) }
     const last = this.#messages.at(-1)
     if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call]
     else this.#messages.push({ role: 'assistant', text: '', toolCalls: [call] } satisfies AssistantMessage)
@@ -117,21 +118,12 @@ export function toRunInput(
   }
 }
 
-/** A text that is JSON, as its value; any other as it is. */
+/** A text that is JSON, as its value; any other, such as arguments that a model has broken off, as it is. */
 export function parseOutput(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
     return text
-  }
-}
-
-function parseArguments(json: string): unknown {
-  if (json.trim() === '') return {}
-  try {
-    return JSON.parse(json) as unknown
-  } catch {
-    throw new OPENAI_ERR_BAD_REQUEST('the arguments of a call must be JSON')
   }
 }
 

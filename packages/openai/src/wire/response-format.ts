@@ -1,5 +1,8 @@
 import type { Runnable } from '@svc/registry'
-import { OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
+import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
+
+const MAX_TEXTS = 4
+const MAX_LENGTH = 256
 
 /** A format of the answer: of Responses, or with the schema a level below of Chat Completions. */
 export interface GivenFormat {
@@ -25,4 +28,19 @@ export function toFormatInstructions(
   const schema = format.schema ?? format.json_schema?.schema
   const fits = schema === undefined ? '' : ` that fits this JSON Schema: ${JSON.stringify(schema)}`
   return `Answer with a JSON value only, without any other text,${fits || ' an object'}.`
+}
+
+/** The texts that end an answer; undefined if there are none. @throws OPENAI_ERR_BAD_REQUEST */
+export function toStopTexts(stop: string | readonly string[] | null | undefined): string[] | undefined {
+  const texts = [...new Set(typeof stop === 'string' ? [stop] : (stop ?? []))].filter((text) => text !== '')
+  if (texts.length === 0) return undefined
+  const fault =
+    texts.length > MAX_TEXTS
+      ? `must have at most ${MAX_TEXTS} texts`
+      : texts.some(({ length }) => length > MAX_LENGTH)
+        ? `must have texts of at most ${MAX_LENGTH} characters`
+        : undefined
+  if (fault === undefined) return texts
+  const errors = [{ path: 'stop', message: fault }]
+  throw Object.assign(new OPENAI_ERR_BAD_REQUEST(`stop ${fault}`), { errors })
 }

@@ -76,7 +76,6 @@ t.test('broken requests have the error of the protocol and a status under 500', 
       400,
       'OPENAI_ERR_BAD_REQUEST'
     ],
-    ['arguments that are no JSON', withInput([{ ...call, arguments: '{' }]), 400, 'OPENAI_ERR_BAD_REQUEST'],
     ['an output without a call', withInput([output]), 400, 'RUN_ERR_BAD_INPUT'],
     [
       'an output without its id',
@@ -93,8 +92,8 @@ t.test('broken requests have the error of the protocol and a status under 500', 
     ['a history that ends with a call', withInput([user, call]), 400, 'RUN_ERR_BAD_INPUT'],
     ['a message after a call without an output', withInput([user, call, user]), 400, 'RUN_ERR_BAD_INPUT'],
     [
-      'a history that ends with the assistant',
-      withInput([user, { role: 'assistant', content: 'x' }]),
+      'an answer to nothing at the end',
+      withInput([{ role: 'assistant', content: 'x' }]),
       400,
       'RUN_ERR_BAD_INPUT'
     ],
@@ -151,7 +150,8 @@ t.test('broken requests have the error of the protocol and a status under 500', 
       400,
       'OPENAI_ERR_BAD_REQUEST'
     ],
-    ['a forced tool', () => post({ model, input, tool_choice: 'required' }), 400, 'OPENAI_ERR_UNSUPPORTED'],
+    ['a choice of no kind', () => post({ model, input, tool_choice: 'x' }), 400, 'OPENAI_ERR_BAD_REQUEST'],
+    ['stop', () => post({ model, input, stop: [...'12345'] }), 400, 'OPENAI_ERR_BAD_REQUEST'],
     [
       'instructions where none are taken',
       () => post({ model, input, instructions: 'x' }),

@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { ClientToolsSchema } from './client-tool.ts'
 import { ConversationSchema } from './ports/session-store.ts'
 import { RunMetadataSchema } from './run-metadata.ts'
+import { StopTextsSchema, ToolChoiceSchema } from './tool-choice.ts'
 import { NewWebhookSchema } from './webhook.ts'
 
 // No control characters.
@@ -55,7 +56,7 @@ export const RunBodySchema = Type.Object(
     input: Type.Optional(
       Type.Unknown({
         description:
-          'A message (a string, or a list of content parts), or JSON that fits the runnable’s input schema. May be omitted if `messages` ends with a user message or with the results of tool calls'
+          'A message (a string, or a list of content parts), or JSON that fits the runnable’s input schema. May be omitted if `messages` ends with a user message, with the results of tool calls or with the beginning of an answer'
       })
     ),
     sessionId: optionalId('The conversation to continue; default a new one'),
@@ -75,7 +76,9 @@ export const RunBodySchema = Type.Object(
     webhook: Type.Optional(NewWebhookSchema),
     messages: Type.Optional(ConversationSchema),
     instructions: Type.Optional(InstructionsSchema),
-    tools: Type.Optional(ClientToolsSchema)
+    tools: Type.Optional(ClientToolsSchema),
+    toolChoice: Type.Optional(ToolChoiceSchema),
+    stop: Type.Optional(StopTextsSchema)
   },
   { title: 'RunBody', additionalProperties: false, examples: [{ input: 'Hello' }] }
 )

@@ -13,6 +13,7 @@ import type { Steering } from './steering.ts'
 import type { ProviderKey, Redact } from './provider-key.ts'
 import type { RunLog } from './run-log.ts'
 import type { RunMetadata } from './run-metadata.ts'
+import type { ToolChoice } from './tool-choice.ts'
 import type { Action, AccessDecision, AccessTarget, Principal } from './principal.ts'
 
 /** Data that accompanied an input, as plain JSON. */
@@ -35,6 +36,8 @@ export interface Envelope {
 export interface ChildCaller {
   readonly instructions?: string | undefined
   readonly tools?: readonly ClientTool[] | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly stop?: readonly string[] | undefined
 }
 
 /** An input that a run waits for. */
@@ -59,7 +62,7 @@ export interface ChildOptions {
   /** The runnable whose `run.*` events the caller emits; default: what runs with the context emits its own. */
   reported?: object | undefined
   /**
-   * True if the child answers the caller of the run: it gets `messages`, `instructions` and `clientTools` of its parent. Default
+   * True if the child answers the caller of the run: it gets `messages`, `instructions`, `clientTools`, `toolChoice` and `stop` of its parent. Default
    * false: it gets none, and of a conversation that the caller keeps an empty one.
    */
   answersCaller?: boolean | undefined
@@ -109,6 +112,10 @@ export interface RunContext {
   readonly instructions: string | undefined
   /** The tools that the caller serves. */
   readonly clientTools: readonly ClientTool[]
+  /** What the caller says of tool calls; default: as the runnable decides. */
+  readonly toolChoice?: ToolChoice | undefined
+  /** Texts that end an answer, for the caller. */
+  readonly stop?: readonly string[] | undefined
   /** The messages that join the run, for a runnable that is `steerable`; undefined for members and steps. */
   readonly steering?: Steering | undefined
   /** How the answer is delivered, if that takes longer than to generate it. */

@@ -12,6 +12,8 @@ export interface StrictRequests {
   readonly bodyLimit: number
   /** Levels of objects and lists in a body. */
   readonly jsonDepth: number
+  /** True if queries that a route does not have are ignored, as some clients add theirs to each request; default false. */
+  readonly ignoresQueries?: boolean
   readonly errors: {
     /** A body that is no JSON, or JSON that is not accepted: 400. */
     readonly BadJson: FaultClass
@@ -27,9 +29,12 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Parses and validates the requests of a scope by the TypeBox schemas of its routes: JSON only, nothing is coerced or dropped, except that
- * the integers of a query are read as numbers. Routes without a query refuse any.
+ * the integers of a query are read as numbers. Routes without a query refuse any, unless it is ignored.
  */
-export function requireStrictJson(scope: FastifyInstance, { bodyLimit, jsonDepth, errors }: StrictRequests) {
+export function requireStrictJson(
+  scope: FastifyInstance,
+  { bodyLimit, jsonDepth, ignoresQueries = false, errors }: StrictRequests
+) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser<Buffer>(
     'application/json',
@@ -61,7 +66,7 @@ export function requireStrictJson(scope: FastifyInstance, { bodyLimit, jsonDepth
   scope.addHook('onRoute', (route) => {
     // The field is of @fastify/swagger, which only some of the packages have.
     const { hide } = (route.schema ?? {}) as { hide?: boolean }
-    if (hide !== true) route.schema = { querystring: NO_QUERY, ...route.schema }
+    if (hide !== true && !ignoresQueries) route.schema = { querystring: NO_QUERY, ...route.schema }
   })
   scope.addHook('onRequest', (request, reply, done) => {
     const fault = WITHOUT_BODY.has(request.method) ? undefined : findEncodingFault(request.headers)

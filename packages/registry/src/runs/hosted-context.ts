@@ -165,6 +165,14 @@ export class HostedContext implements RunContext {
     return this.#caller?.tools ?? NO_TOOLS
   }
 
+  get toolChoice(): RunContext['toolChoice'] {
+    return this.#caller?.toolChoice
+  }
+
+  get stop(): readonly string[] | undefined {
+    return this.#caller?.stop
+  }
+
   get #caller(): ChildCaller | undefined {
     const { answersCaller, caller = this.#host.options } = this.#place
     return answersCaller ? caller : undefined
@@ -232,8 +240,7 @@ export class HostedContext implements RunContext {
 
   #wait<T>(asked: () => AskedInput, read: (outcome: InputOutcome) => T): Promise<T> {
     const { source, path, signal, onInput } = this.#place
-    const asking = async () => read(await this.#host.ask(asked(), { source, path, signal, onInput }))
-    const answer = asking()
+    const answer = (async () => read(await this.#host.ask(asked(), { source, path, signal, onInput })))()
     // It may be awaited later, or not at all; until then a rejection is not unhandled.
     answer.catch(() => {})
     return answer

@@ -8,6 +8,7 @@ import { InstructionsSchema } from '../contract/run-body.ts'
 import { NO_METADATA, RunMetadataSchema, type RunMetadata } from '../contract/run-metadata.ts'
 import type { ChildCaller } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import { StopTextsSchema, ToolChoiceSchema, type ToolChoice } from '../contract/tool-choice.ts'
 import { RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN } from '../errors.ts'
 import { findFaults } from '../schemas/find-faults.ts'
 import { badInput, requireInput } from './require-input.ts'
@@ -19,7 +20,9 @@ const FieldsSchema = Type.Partial(
     metadata: RunMetadataSchema,
     messages: ConversationSchema,
     instructions: InstructionsSchema,
-    tools: ClientToolsSchema
+    tools: ClientToolsSchema,
+    toolChoice: ToolChoiceSchema,
+    stop: StopTextsSchema
   } satisfies Record<keyof CallerOptions, unknown>)
 )
 const fieldsCheck = TypeCompiler.Compile(FieldsSchema)
@@ -28,7 +31,7 @@ const MAX_LEVELS = 64
 /** Characters of the JSON Schema of one tool's arguments. */
 const MAX_SCHEMA = 65_536
 
-/** A checked start: `input` is undefined only if the conversation ends with the results of tool calls. */
+/** A checked start: `input` is undefined only if the conversation ends with the results of tool calls, or with the beginning of an answer. */
 export interface PreparedStart<O> {
   readonly input: RunInput
   readonly options: O
@@ -43,12 +46,12 @@ export function prepareStart<O extends StartOptions>(
   input: RunInput,
   options: O
 ): PreparedStart<O> {
-  const { metadata, messages, instructions, tools, sessionId, redact } = options
+  const { metadata, messages, sessionId, redact } = options
   if (!hasCallerOptions(options)) {
     requireInput(runnable, input)
     return { input, options }
   }
-  requireConversation(runnable, { metadata, messages, instructions, tools })
+  requireConversation(runnable, options)
   if (messages !== undefined && sessionId !== undefined)
     throw badInput([{ path: 'sessionId', message: 'must be left out where messages are given' }])
   const taken = messages === undefined ? { input, messages } : takeInput(messages, input)
@@ -62,22 +65,27 @@ export function prepareStart<O extends StartOptions>(
 }
 
 /**
- * Checks what replaces the caller's instructions and tools for a child.
+ * Checks what replaces what the caller gave for a child.
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
  */
 export function requireCaller(
   runnable: Pick<Runnable, 'kind' | 'toolNames'>,
-  { instructions, tools }: ChildCaller
+  { tools, ...caller }: ChildCaller
 ): void {
-  const asked = { instructions, tools: tools?.length === 0 ? undefined : tools }
-  requireFields(asked)
-  requireConverses(runnable, asked)
-  if (tools !== undefined) requireTools(runnable, tools)
+  requireConversation(runnable, { ...caller, tools: tools?.length === 0 ? undefined : tools })
 }
 
 /** True if a caller gave more than an input. */
-export function hasCallerOptions({ metadata, messages, instructions, tools }: CallerOptions): boolean {
-  return metadata !== undefined || messages !== undefined || instructions !== undefined || tools !== undefined
+export function hasCallerOptions(options: CallerOptions): boolean {
+  const { metadata, messages, instructions, tools, toolChoice, stop } = options
+  return (
+    metadata !== undefined ||
+    messages !== undefined ||
+    instructions !== undefined ||
+    tools !== undefined ||
+    toolChoice !== undefined ||
+    stop !== undefined
+  )
 }
 
 /**
@@ -86,12 +94,13 @@ export function hasCallerOptions({ metadata, messages, instructions, tools }: Ca
  */
 export function requireConversation(
   runnable: Pick<Runnable, 'kind' | 'toolNames'>,
-  { metadata, messages, instructions, tools }: CallerOptions
+  { metadata, messages, instructions, tools, toolChoice, stop }: CallerOptions
 ): void {
-  const asked = { metadata, messages, instructions, tools }
+  const asked = { metadata, messages, instructions, tools, toolChoice, stop }
   requireFields(asked)
   requireConverses(runnable, asked)
   if (tools !== undefined) requireTools(runnable, tools)
+  if (toolChoice !== undefined) requireChoice(runnable, toolChoice, tools)
 }
 
 function requireFields(asked: CallerOptions): void {
@@ -105,7 +114,7 @@ function requireFields(asked: CallerOptions): void {
 
 function requireConverses({ kind }: Pick<Runnable, 'kind'>, asked: CallerOptions): void {
   if (kind !== 'workflow') return
-  for (const name of ['messages', 'instructions', 'tools'] as const)
+  for (const name of ['messages', 'instructions', 'tools', 'toolChoice', 'stop'] as const)
     if (asked[name] !== undefined) throw new RUN_ERR_NO_CONVERSATION(name)
 }
 
@@ -122,6 +131,20 @@ function requireTools(
     if (JSON.stringify(input).length > MAX_SCHEMA)
       throw badInput([{ path: `${path}/input`, message: `must have at most ${MAX_SCHEMA} characters` }])
   }
+}
+
+// A runnable that has names only when it runs checks them then.
+function requireChoice(
+  { toolNames }: Pick<Runnable, 'toolNames'>,
+  choice: ToolChoice,
+  tools: NonNullable<CallerOptions['tools']> = []
+): void {
+  if (toolNames === undefined || choice === 'auto' || choice === 'none') return
+  const names = [...tools.map(({ name }) => name), ...toolNames]
+  const known = names.length === 0 ? 'there are no tools' : `there are ${names.join(', ')}`
+  if (choice === 'required' ? names.length > 0 : names.includes(choice.toolName)) return
+  const fault = choice === 'required' ? known : `there is no tool "${choice.toolName}"; ${known}`
+  throw badInput([{ path: 'toolChoice', message: fault }])
 }
 
 function toMetadata(

@@ -5,6 +5,7 @@ import type { Envelope } from '../contract/run-context.ts'
 import type { OnDisconnect, WhenBusy } from '../contract/run-body.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { RunMetadata } from '../contract/run-metadata.ts'
+import type { ToolChoice } from '../contract/tool-choice.ts'
 import type { NewWebhook } from '../contract/webhook.ts'
 import type { StartKey } from '../contract/ports/run-store.ts'
 import type { SessionMessage } from '../contract/ports/session-store.ts'
@@ -15,13 +16,20 @@ export interface CallerOptions {
   metadata?: RunMetadata | undefined
   /**
    * A conversation that the caller keeps, oldest first, at most 1,000 messages. Then no session is loaded or saved. If it ends with
-   * a user message or with the results of tool calls, the input may be undefined. Not with `sessionId`, and not for workflows.
+   * a user message, with the results of tool calls or with the beginning of an answer, the input may be undefined. Not with `sessionId`, and not for workflows.
    */
   messages?: readonly SessionMessage[] | undefined
   /** Instructions after the agent's own, at most 65,536 characters. Not for workflows. */
   instructions?: string | undefined
   /** Tools that the caller serves, at most 64; `answerInput` gives the results. Not for workflows. */
   tools?: readonly ClientTool[] | undefined
+  /**
+   * Whether the model calls tools, of the caller or of the agent. `required` and `{ toolName }` apply to the first step; `required` to
+   * each step until a tool of the caller is called, if it serves any. Default: that of the agent. Not for workflows.
+   */
+  toolChoice?: ToolChoice | undefined
+  /** Up to 4 texts that end an answer: the first one, and all after it, is left out. Not for workflows. */
+  stop?: readonly string[] | undefined
 }
 
 /** Options of the start of a run. */

@@ -10,16 +10,22 @@ export interface TakenInput {
 
 /**
  * Makes sure that each tool call of a conversation is followed by its result, as model providers require. Without an input takes
- * that of the last message; undefined if the conversation ends with results.
+ * that of the last message; undefined if the conversation ends with results, or with the beginning of an answer to a user.
  * @throws RUN_ERR_BAD_INPUT
  */
 export function takeInput(messages: readonly SessionMessage[], input: RunInput): TakenInput {
   requireComplete(messages)
   const last = messages.at(-1)
-  if (input !== undefined || last?.role === 'tool') return { input, messages }
+  const isContinued = last?.role === 'tool' || (isSaid(last) && messages.some(({ role }) => role === 'user'))
+  if (input !== undefined || isContinued) return { input, messages }
   if (last?.role === 'user') return { input: last.content, messages: messages.slice(0, -1) }
-  const message = 'is required, unless messages end with a user message or with the results of tool calls'
+  const message =
+    'is required, unless messages end with a user message, with the results of tool calls or with the beginning of an answer'
   throw badInput([{ path: 'input', message }])
+}
+
+function isSaid(message: SessionMessage | undefined): boolean {
+  return message?.role === 'assistant' && message.text.trim() !== ''
 }
 
 function requireComplete(messages: readonly SessionMessage[]): void {

@@ -14,13 +14,18 @@ export function decodeJson(bytes: Buffer, maxDepth: number, BadJson: FaultClass)
   if (!isUtf8(bytes)) throw new BadJson('it is not UTF-8')
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString())
+    value = JSON.parse(bytes.toString('utf8', startsWithBom(bytes) ? 3 : 0))
   } catch {
     throw new BadJson('it cannot be parsed')
   }
   const fault = findJsonFault(value, maxDepth)
   if (fault !== undefined) throw new BadJson(fault)
   return value
+}
+
+// RFC 8259, section 8.1: a parser may ignore it.
+function startsWithBom(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 
 /** The maximum length of an untrusted name in a message. */

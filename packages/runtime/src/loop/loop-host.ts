@@ -1,11 +1,10 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { PartSink, RunContext } from '@svc/registry'
+import type { PartSink, RunContext, ToolChoice } from '@svc/registry'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { Turn } from '../sessions/turn.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import type { LoopJournal } from './loop-journal.ts'
-import type { ToolChoice } from './steps.ts'
 
 /** The run of a loop. */
 export interface LoopHost {

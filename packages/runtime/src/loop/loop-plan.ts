@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { SessionStore } from '@svc/registry'
+import type { SessionStore, ToolChoice } from '@svc/registry'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import { URL_DEFAULTS, type UrlOptions } from '../files/allowed-url.ts'
 import { resolveModel, type ResolveModel } from '../models/model.ts'
@@ -9,7 +9,7 @@ import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { HISTORY_DEFAULTS, type HistoryLimits } from '../sessions/history.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 import { MAX_STEPS, type Instructions, type ModelOptions } from './model-options.ts'
-import type { PrepareStep, StopCondition, ToolChoice } from './steps.ts'
+import type { PrepareStep, StopCondition } from './steps.ts'
 
 /** The plan that all runs of an agent or a leader share. */
 export interface LoopPlan {

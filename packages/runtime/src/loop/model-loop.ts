@@ -4,6 +4,7 @@ import {
   ZERO_USAGE,
   type Awaitable,
   type FinishReason,
+  type ToolChoice,
   type Usage,
   type YieldedPart
 } from '@svc/registry'
@@ -14,6 +15,7 @@ import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-an
 import type { InterruptibleStep } from '../models/interruptible-step.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { prepareModel } from '../models/model.ts'
+import { stopAt } from '../models/stop-texts.ts'
 import { OutputCheck } from '../output/output-format.ts'
 import type { Turn } from '../sessions/turn.ts'
 import { CallJournal } from '../tool-calls/call-journal.ts'
@@ -21,6 +23,7 @@ import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
+import { CallerChoice } from './caller-choice.ts'
 import { DeliveredTurn } from './delivered-turn.ts'
 import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
 import type { LoopHost, LoopState, StepOverrides } from './loop-host.ts'
@@ -35,7 +38,7 @@ import {
   splitSystem,
   toStepPrompt
 } from './step-changes.ts'
-import { toModelChoice, toStepCall, type StepChanges, type StepResult, type ToolChoice } from './steps.ts'
+import { toModelChoice, toStepCall, type StepChanges, type StepResult } from './steps.ts'
 
 /** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {
@@ -68,6 +71,7 @@ export class ModelLoop {
   readonly #output: OutputCheck | undefined
   readonly journal: LoopJournal | undefined
   readonly #steering: LoopSteering
+  readonly #callerChoice: CallerChoice | undefined
   // Frozen, for the functions of the app.
   #steps: readonly StepResult[] = Object.freeze([])
   readonly #scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }
@@ -79,16 +83,17 @@ export class ModelLoop {
   constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections, journal }: LoopState) {
     this.#plan = plan
     this.#host = host
-    const { delivery } = host.context
+    const { delivery, steering } = host.context
     this.turn = turn
     this.delivered = delivery && new DeliveredTurn(delivery, turn, host.context)
     this.#model = model
+    this.#callerChoice = CallerChoice.of(host.context)
     this.#tools = tools
     this.#sections = sections
     this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
     this.#maxSteps = plan.maxSteps
-    this.#steering = new LoopSteering(host.context.steering, turn)
+    this.#steering = new LoopSteering(steering, turn)
   }
 
   /** True while the model may be called again. */
@@ -132,21 +137,21 @@ export class ModelLoop {
   }
 
   async #open(overrides: StepOverrides, earlier?: number): Promise<OpenStep> {
-    const { guard } = this.#host
     const { settings, toolChoice: planned } = this.#plan
     this.#steering.read(this.#opened + 1 >= this.#maxSteps)
     const changes = await this.#changes()
     const index = this.#opened++
-    const toolChoice = overrides.toolChoice ?? changes?.toolChoice ?? planned
+    const own = overrides.toolChoice ?? changes?.toolChoice
     const [tools, model] = prefixErrors(this.#subject, () =>
-      this.#apply(changes, overrides.tools, toolChoice)
+      this.#apply(changes, overrides.tools, own ?? planned)
     )
+    const toolChoice = own ?? this.#callerChoice?.forStep(tools) ?? planned
     const options: LanguageModelV4CallOptions = {
       ...settings,
       ...(tools.forModel && { tools: tools.forModel }),
       ...(tools.forModel && toolChoice !== undefined && { toolChoice: toModelChoice(toolChoice) }),
       prompt: toStepPrompt(this.turn.prompt, this.#sections, this.tail, changes),
-      abortSignal: guard.signal
+      abortSignal: this.#host.guard.signal
     }
     const { retry, toolCallDeltas } = this.#plan
     const calls = { model, retry, toolCallDeltas, tools, ...this.#host, ...this.#scope }
@@ -194,6 +199,7 @@ export class ModelLoop {
   record({ index, step: { answer } }: OpenStep, outcomes: readonly ToolOutcome<ModelToolCall>[]): void {
     const message = this.turn.add(answer, outcomes)
     this.delivered?.record(message)
+    this.#callerChoice?.endStep(answer.toolCalls)
     const { prepareStep, stopWhen } = this.#plan
     if (prepareStep === undefined && stopWhen.length === 0) return
     const { text, usage, finishReason } = answer
@@ -276,7 +282,8 @@ export class ModelLoop {
   ): [tools: ToolSet, model: LanguageModelV4] {
     const tools = given ?? this.#toolsFor(changes)
     if (changes !== undefined && typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
-    return [tools, changes?.model === undefined ? this.#model : prepareModel(changes.model)]
+    const model = changes?.model === undefined ? this.#model : prepareModel(changes.model)
+    return [tools, stopAt(model, this.#host.context.stop)]
   }
 
   #toolsFor(changes: StepChanges | undefined): ToolSet {

@@ -1,11 +1,11 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { ToolChoiceSchema, requireOptions } from '@svc/registry/kit'
 import { prefixBadOptions, prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { optional, strict } from './model-options.ts'
-import { ToolChoiceSchema, type PrepareStep, type StepChanges, type StepState } from './steps.ts'
+import type { PrepareStep, StepChanges, StepState } from './steps.ts'
 
 const StepChangesSchema = Type.Object(
   {

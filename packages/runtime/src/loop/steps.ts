@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4ToolChoice } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
-import type { Awaitable, FinishReason, RunContext, ToolError, Usage } from '@svc/registry'
+import type { Awaitable, FinishReason, RunContext, ToolChoice, ToolError, Usage } from '@svc/registry'
 import { requireOptions } from '@svc/registry/kit'
 import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
@@ -42,19 +42,6 @@ export function hasToolCall(toolName: string): StopCondition {
   requireOptions(Type.String({ minLength: 1 }), toolName, prefixedError('hasToolCall', RUN_ERR_BAD_AGENT))
   return ({ steps }) => steps.at(-1)?.toolCalls.some((call) => call.toolName === toolName) ?? false
 }
-
-/** Whether the model may call tools, must call one, or must call this one. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly type?: 'tool'; readonly toolName: string }
-
-export const ToolChoiceSchema = Type.Union([
-  Type.Literal('auto'),
-  Type.Literal('none'),
-  Type.Literal('required'),
-  Type.Object(
-    { type: Type.Optional(Type.Literal('tool')), toolName: Type.String({ minLength: 1 }) },
-    { additionalProperties: false }
-  )
-])
 
 /** A message of a prompt; see `LanguageModelV4Message` of `@ai-sdk/provider`. */
 export type PromptMessage = LanguageModelV4Message

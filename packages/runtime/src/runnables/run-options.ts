@@ -75,7 +75,8 @@ const RunOptionsSchema = Type.Object(
     ),
     events: withMethods('on', 'has', 'emit'),
     // Checked with the input.
-    ...{ metadata: anything, messages: anything, instructions: anything, tools: anything }
+    ...{ metadata: anything, messages: anything, instructions: anything, tools: anything },
+    ...{ toolChoice: anything, stop: anything }
   } satisfies Record<keyof RunOptions, unknown>,
   { additionalProperties: false }
 )

@@ -45,9 +45,9 @@ async function loadMessage(
 
 type Kept = Pick<RunContext, 'messages'>
 
-/** True if a run without an input continues a conversation that ends with the results of tool calls. */
+/** True if a run without an input continues a conversation: one that ends with the results of tool calls, or with the beginning of an answer. */
 export function isContinued(input: RunInput, { messages }: Kept): boolean {
-  return input === undefined && messages?.at(-1)?.role === 'tool'
+  return input === undefined && messages !== undefined && messages.length > 0
 }
 
 /** The text of the user's message that a run answers: its input, or else the last one of the conversation. */

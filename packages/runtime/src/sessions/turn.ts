@@ -31,7 +31,7 @@ export interface TakenMessage {
 
 /** The start of a turn. */
 export interface TurnStart {
-  /** The user's message; undefined if the kept conversation ends with the results of tool calls. */
+  /** The user's message; undefined if the kept conversation ends with what the model continues. */
   readonly message: TakenMessage | undefined
   /** The conversation so far, if the caller keeps it; the limits do not cut it. */
   readonly kept: readonly SessionMessage[] | undefined

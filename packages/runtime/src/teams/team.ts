@@ -86,11 +86,12 @@ export class Team<
   }
 
   /** The names under which its leader calls the members, or those of the members that answer the caller. */
-  override get toolNames(): readonly string[] {
+  override get toolNames(): readonly string[] | undefined {
     const { mode, members } = this.#plan
     if (mode === 'coordinate') return toToolNames(members)
     const answering = mode === 'sequence' ? members.slice(0, 1) : members
-    return answering.flatMap((member) => member.toolNames ?? [])
+    const names = answering.map((member) => member.toolNames)
+    return names.every((each) => each !== undefined) ? names.flat() : undefined
   }
 
   override get outputSchema(): OutputSchema<TeamOutput<Members, Mode>> | undefined {

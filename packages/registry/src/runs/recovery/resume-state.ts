@@ -10,6 +10,7 @@ import { WhenBusySchema } from '../../contract/run-body.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import type { StoredRun } from '../../contract/ports/run-store.ts'
 import { ConversationSchema } from '../../contract/ports/session-store.ts'
+import { StopTextsSchema, ToolChoiceSchema } from '../../contract/tool-choice.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { KeptFileSchema, type KeptInput } from '../kept-input.ts'
 import type { StartOptions } from '../start-options.ts'
@@ -26,6 +27,8 @@ const ResumeStateSchema = Type.Object({
   messages: Type.Optional(ConversationSchema),
   instructions: Type.Optional(Type.String()),
   tools: Type.Optional(ClientToolsSchema),
+  toolChoice: Type.Optional(ToolChoiceSchema),
+  stop: Type.Optional(StopTextsSchema),
   whenBusy: Type.Optional(WhenBusySchema),
   surface: Type.Optional(
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
@@ -36,7 +39,7 @@ const ResumeStateSchema = Type.Object({
 /** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
 export type ResumeState = Static<typeof ResumeStateSchema>
 
-const FROM_CALLER = ['input', 'files', 'envelope', 'messages', 'instructions', 'tools'] as const
+const FROM_CALLER = ['input', 'files', 'envelope', 'messages', 'instructions', 'tools', 'stop'] as const
 
 /**
  * True if another process may resume the runs of a runnable that start with these options. A workflow is resumed whatever its
@@ -58,7 +61,7 @@ export function toResumeState(
   exposures: Pick<Exposures, 'policyOf'>
 ): ResumeState {
   const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact, whenBusy } = options
-  const { messages, instructions, tools } = options
+  const { messages, instructions, tools, toolChoice, stop } = options
   const policy = surface === undefined ? undefined : exposures.policyOf(surface)
   const state = {
     ...(input !== undefined && { input }),
@@ -70,6 +73,8 @@ export function toResumeState(
     ...(messages !== undefined && { messages: [...messages] }),
     ...(instructions !== undefined && { instructions }),
     ...(tools !== undefined && { tools: [...tools] }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(stop !== undefined && { stop: [...stop] }),
     ...(whenBusy !== undefined && { whenBusy }),
     ...(surface !== undefined && { surface }),
     guarded: policy?.isOwn ?? authorize !== undefined,

@@ -114,11 +114,11 @@ function steerIdOf({ registry, owner, startKey }: From): string {
 /** Why a message cannot join a run, if so. */
 export function faultOf(
   input: RunInput,
-  { instructions, tools, afterTurn }: StartOptions
+  { instructions, tools, toolChoice, stop, afterTurn }: StartOptions
 ): string | undefined {
   if (afterTurn !== undefined) return 'a message that joins a run continues after no other turn'
-  if (instructions !== undefined || tools !== undefined)
-    return 'a message that joins a run has neither instructions nor tools'
+  if ([instructions, tools, toolChoice, stop].some((given) => given !== undefined))
+    return 'a message that joins a run has no instructions, tools, toolChoice or stop'
   if (typeof input === 'string' || (Array.isArray(input) && input.every(isText))) return undefined
   return 'a message that joins a run has texts only, no files'
 }

@@ -96,7 +96,13 @@ export class CascadeAnswer {
     ]
     const tools = settings.tools ?? context.clientTools
     const text = instructions.filter(Boolean).join('\n\n')
-    return { instructions: text === '' ? undefined : text, tools: tools.length === 0 ? undefined : tools }
+    const { toolChoice, stop } = context
+    return {
+      instructions: text === '' ? undefined : text,
+      tools: tools.length === 0 ? undefined : tools,
+      toolChoice,
+      stop
+    }
   }
 
   // What is said before a tool is spoken at once.
