@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 
 const ROOT = new URL('../', import.meta.url)
@@ -64,3 +65,33 @@ t.test('every option of every package is in its README or in the documentation',
     t.same(missing, [], name)
   }
 })
+
+t.test('what `true` switches on, `false` switches off', async (t) => {
+  const switches: string[] = []
+  for (const name of Object.keys(MODULES))
+    for (const schema of await schemasOf(name))
+      for (const [option, value] of Object.entries(
+        (schema.properties as Record<string, TSchema> | undefined) ?? {}
+      )) {
+        if (!accepts(value, true)) continue
+        switches.push(`${name}/${option}`)
+        t.ok(accepts(value, false), `${name}/${option}: false`)
+      }
+  for (const each of [
+    'http/fileUpload',
+    'http/swagger',
+    'http/cors',
+    'gateway/asyncApi',
+    'a2a/pushNotifications'
+  ])
+    t.ok(switches.includes(each), each)
+})
+
+// Schemas of functions and of instances are of kinds that only their package checks.
+function accepts(schema: TSchema, value: boolean): boolean {
+  try {
+    return Value.Check(schema, value)
+  } catch {
+    return false
+  }
+}

@@ -74,7 +74,7 @@ export interface HttpOptions {
   /** `onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin. */
   middleware?: HttpMiddleware | readonly HttpMiddleware[]
   /** `true` or FileUploadOptions: accept `multipart/form-data` for runs; default: not. */
-  fileUpload?: true | FileUploadOptions
+  fileUpload?: boolean | FileUploadOptions
   /** Limits of request bodies. */
   limits?: HttpLimits
   /** `cancel` or `continue`, for runs whose body does not choose; default `cancel`. */
@@ -119,7 +119,7 @@ export const HttpOptionsSchema = optionsSchema<HttpOptions>({
   middleware: Type.Union([middleware, Type.Array(middleware)], {
     description: '`onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin'
   }),
-  fileUpload: Type.Union([Type.Literal(true), FileUploadOptionsSchema], {
+  fileUpload: Type.Union([Type.Boolean(), FileUploadOptionsSchema], {
     description: '`true` or FileUploadOptions: accept `multipart/form-data` for runs; default: not'
   }),
   limits: described(
@@ -160,7 +160,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
     ...givenOf(options),
     bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,
     jsonDepth: limits?.jsonDepth ?? DEFAULT_LIMITS.jsonDepth,
-    uploadLimits: fileUpload && resolveUploadLimits(fileUpload),
+    uploadLimits: fileUpload ? resolveUploadLimits(fileUpload) : undefined,
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
     swagger: resolveSwagger(options.swagger),
     registerOptions

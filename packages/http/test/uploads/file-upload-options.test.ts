@@ -1,6 +1,7 @@
 import http, { uploadPlugin } from '@svc/http'
 import Fastify from 'fastify'
 import t from 'tap'
+import { echo } from '../helpers/build-app.ts'
 import { resolveUploadLimits } from '../../src/uploads/file-upload-options.ts'
 
 t.test('the defaults', async (t) => {
@@ -33,7 +34,16 @@ t.test('unknown and invalid options are named at start', async (t) => {
     const registering = async () => Fastify().register(http, { fileUpload: options })
     await t.rejects(registering, { ...expected, message: new RegExp(`: fileUpload/${says}: `) }, says)
   }
-  for (const fileUpload of [false, null, 'yes', 1] as never[]) {
+  for (const fileUpload of [null, 'yes', 1] as never[]) {
     await t.rejects(async () => Fastify().register(http, { fileUpload }), { code: 'HTTP_ERR_BAD_OPTION' })
   }
+})
+
+t.test('false: no forms', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(http, { prefix: '/api', agents: [echo], fileUpload: false })
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+  const reply = await app.inject({ method: 'POST', url: '/api/agents/echo/run', headers, payload: '--x--' })
+  t.match(reply.json(), { statusCode: 415, code: 'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE' })
 })
