@@ -1,6 +1,6 @@
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { codeOf, createJsonStream, requireSession } from '@svc/registry/kit'
-import { findActiveRun, runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
+import { findActiveRun, readTurns, runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
 import type { StoredSession } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toUserMessage } from '../messages/user-message.ts'
@@ -8,7 +8,7 @@ import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { RunStream } from '../projection/run-stream.ts'
 import type { Surface } from '../surface.ts'
 import { knowsOutcomes } from '../wire/input.ts'
-import { encodeTurns, findTurns, type TurnPlace } from './encode-turns.ts'
+import { encodeTurns, type TurnPlace } from './encode-turns.ts'
 import type { ConnectQuery } from './thread-schemas.ts'
 import { fileUrlIn, type Thread } from './thread.ts'
 
@@ -61,7 +61,9 @@ async function turnsOf(
     if (codeOf(err) === 'RUN_ERR_SESSION_NOT_FOUND') return undefined
     throw err
   })
-  if (session !== undefined && session.turns > 0)
-    return { session, turns: await findTurns(surface, session, limit) }
+  if (session !== undefined && session.turns > 0) {
+    const { turns } = await readTurns(surface.runs.sessions, session, { limit, contents: false })
+    return { session, turns }
+  }
   return { turns: await runsOfConversation(surface, thread, caller, limit) }
 }

@@ -1,36 +1,14 @@
 import type { SessionKey } from '@svc/registry'
-import { partsOfTurn, readPresent, readTurns, type Turn } from '@svc/registry/wire-kit'
+import { partsOfTurn, readPresent, readTurn, type Turn } from '@svc/registry/wire-kit'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { encodeEntry, encodeEvents } from '../projection/run-stream.ts'
 import type { Surface } from '../surface.ts'
 
-/** Where a turn is found again, without its messages. */
+/** Where a turn is found, without its messages. */
 export type TurnPlace = Pick<Turn, 'runId' | 'end'>
 
 /** Characters of messages that are sent in one piece. */
 const PIECE = 32_768
-
-/**
- * The newest turns of a session, oldest first: those of about so many messages. Their messages, of any size, are not kept.
- * @throws RUN_ERR_STORE
- */
-export async function findTurns(
-  { runs }: Pick<Surface, 'runs'>,
-  session: SessionKey,
-  limit: number
-): Promise<TurnPlace[]> {
-  let found: TurnPlace[] = []
-  let before: string | undefined
-  for (let left = limit; left > 0;) {
-    const pages = { limit: left, ...(before !== undefined && { before }) }
-    const { turns, nextCursor } = await readTurns(runs.sessions, session, pages)
-    found = [...turns.map(({ runId, end }) => ({ runId, end })), ...found]
-    for (const { messages } of turns) left -= messages.length
-    if (nextCursor === null) break
-    before = nextCursor
-  }
-  return found
-}
 
 /**
  * Encodes runs that have ended, one after another, as they are read: as the log of each has it, else as its session has the turn.
@@ -49,9 +27,10 @@ export async function* encodeTurns(
 async function* encodeTurn(
   { runs }: Surface,
   session: SessionKey | undefined,
-  { runId, end }: TurnPlace,
+  turn: TurnPlace,
   options: EventOptions
 ): AsyncGenerator<string, void> {
+  const { runId } = turn
   const events = new RunEvents(options)
   let text = ''
   let isKept = false
@@ -65,14 +44,10 @@ async function* encodeTurn(
     if (typeof frames !== 'string') yield* frames
   }
   if (!isKept && session !== undefined) {
-    const page = await readTurns(runs.sessions, session, {
-      limit: 1,
-      ...(end !== undefined && { before: end })
-    })
-    const turn = page.turns.at(-1)
-    // The session may have been removed meanwhile.
-    if (turn?.runId !== runId) return
-    for (const part of partsOfTurn(turn, session.sessionId)) text += encodeEvents(events.add(part))
+    const messages = await readTurn(runs.sessions, session, turn)
+    if (messages.length === 0) return
+    for (const part of partsOfTurn({ runId, messages }, session.sessionId))
+      text += encodeEvents(events.add(part))
     text += encodeEvents(events.finish())
   }
   // A run that ended a moment ago may have a log without its end yet.

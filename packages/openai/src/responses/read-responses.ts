@@ -75,9 +75,13 @@ export async function requireResponse(
   const { runId, status, bytes } = run
   // A run under way is followed for as long as it lasts.
   if (isTerminalStatus(status)) await reserveMemory(reply.raw, principal.sub, bytes)
-  const builder = await readBuilder(surface, runId, () => undefined, id)
+  const builder = new ResponseBuilder(() => undefined)
+  for await (const { part } of readPresent(surface.runs.stores, runId)) {
+    builder.add(part)
+    if (builder.id === id) return run
+  }
   const isNext = builder.isOver && !builder.isEnd && toResponseId({ runId, after: builder.seq }) === id
-  if (builder.id !== id && !isNext) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
+  if (!isNext) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
   return run
 }
 

@@ -25,7 +25,7 @@ const MAX_LENGTH = 1_048_576
 
 /**
  * Reads the newest turns of a conversation, or those before a cursor: about `limit` messages, fewer if they are large, and at least one
- * turn. Damaged messages are left out.
+ * turn. Damaged messages are left out; without contents, turns have no messages.
  * @throws as `Sessions.messages`
  */
 export async function readTurns(
@@ -33,40 +33,57 @@ export async function readTurns(
   key: SessionKey,
   { limit, ...query }: MessageQuery
 ): Promise<TurnPage> {
+  // Places cost little.
+  const size = query.contents === false ? limit : Math.min(limit, MAX_READ)
   let messages: StoredMessage[] = []
   let before = query.before
   for (;;) {
     const page = await sessions.messages(key, {
       ...query,
-      limit: Math.min(limit, MAX_READ),
+      limit: size,
       bytes: MAX_LENGTH,
       ...(before !== undefined && { before })
     })
     messages = [...page.messages, ...messages]
-    if (page.nextCursor === null) return { turns: groupTurns(messages, query.before), nextCursor: null }
+    if (page.nextCursor === null) return { turns: groupTurns(messages, query), nextCursor: null }
     // The oldest turn may have more messages on the next page.
     const first = messages.findIndex(({ turnId }) => runIdOfTurn(turnId) !== runIdOfTurn(messages[0]!.turnId))
-    const isCut = page.messages.length < Math.min(limit, MAX_READ)
+    const isCut = page.messages.length < size
     if (first > 0 && (isCut || messages.length >= limit))
       return {
-        turns: groupTurns(messages.slice(first), query.before),
+        turns: groupTurns(messages.slice(first), query),
         nextCursor: formatMessageCursor(messages[first]!.seq)
       }
     before = page.nextCursor
   }
 }
 
-function groupTurns(messages: readonly StoredMessage[], end: string | undefined): Turn[] {
+function groupTurns(
+  messages: readonly StoredMessage[],
+  { before: end, contents = true }: Omit<MessageQuery, 'limit'>
+): Turn[] {
   const turns: { runId: string; first: number; messages: SessionMessage[] }[] = []
   for (const { seq, turnId, message } of messages) {
-    if (message === null) continue
+    if (message === null && contents) continue
     const runId = runIdOfTurn(turnId)
-    const last = turns.at(-1)
-    if (last?.runId === runId) last.messages.push(message)
-    else turns.push({ runId, first: seq, messages: [message] })
+    const known = turns.at(-1)?.runId === runId ? turns.at(-1) : undefined
+    const turn = known ?? { runId, first: seq, messages: [] }
+    if (known === undefined) turns.push(turn)
+    if (message !== null) turn.messages.push(message)
   }
   return turns.map(({ runId, messages: of }, at) => {
     const next = turns[at + 1]
     return { runId, messages: of, end: next === undefined ? end : formatMessageCursor(next.first) }
   })
+}
+
+/** The messages of a turn that was read without them; empty if the session was removed meanwhile. @throws as `Sessions.messages` */
+export async function readTurn(
+  sessions: Pick<Sessions, 'messages'>,
+  key: SessionKey,
+  { runId, end }: Pick<Turn, 'runId' | 'end'>
+): Promise<readonly SessionMessage[]> {
+  const { turns } = await readTurns(sessions, key, { limit: 1, ...(end !== undefined && { before: end }) })
+  const turn = turns.at(-1)
+  return turn?.runId === runId ? turn.messages : []
 }

@@ -206,6 +206,10 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     const single = await sessionIndex.messages(key, { limit: 6, bytes: 1, before })
     t.same([single.messages.map(({ seq }) => seq), single.nextCursor !== null], [[4], true], 'one at least')
     t.same((await sessionIndex.messages(key, { limit: 6, bytes: 1_000_000 })).nextCursor, null)
+    t.same(await sessionIndex.messages(key, { limit: 4, contents: false }), {
+      ...newest,
+      messages: newest.messages.map(({ seq, turnId }) => ({ seq, turnId, message: null }))
+    })
   })
 
   test('notifies followers of runs that enter, and of the removal', async (t, stores) => {

@@ -28,6 +28,8 @@ export interface ReadFrom {
   readonly before?: number | undefined
   /** Characters of JSON of all messages; a larger one is read alone. */
   readonly bytes?: number | undefined
+  /** False: each message is null. */
+  readonly contents?: boolean | undefined
 }
 
 interface MessageRow extends Place {
@@ -43,6 +45,13 @@ export async function readMessages(
   from: ReadFrom,
   skipDamaged: SkipDamaged
 ): Promise<{ messages: PlacedMessage[]; isCut: boolean }> {
+  if (from.contents === false) {
+    const rows = await readRows(db, sessionKey, limit, from)
+    return {
+      messages: rows.map(({ key, seq, turnId }) => ({ key, seq, turnId, message: null })),
+      isCut: false
+    }
+  }
   const pause = createPause()
   const messages: PlacedMessage[] = []
   let left = from.bytes ?? Infinity
@@ -65,11 +74,11 @@ async function readRows(
   db: Kysely<Tables>,
   sessionKey: string,
   limit: number,
-  { end, before }: ReadFrom
+  { end, before, contents = true }: ReadFrom
 ): Promise<MessageRow[]> {
   const { key, seq } = end ?? { key: sessionKey, seq: before ?? NEWEST }
   const last = before === undefined ? seq : before - 1
-  const own = selectRows(db).where('session_key', '=', key).where('seq', '<=', last)
+  const own = selectRows(db, contents).where('session_key', '=', key).where('seq', '<=', last)
   const found = await db
     .selectFrom(own.orderBy('seq', 'desc').limit(limit).as('own'))
     .select(['seq', 'turn_id', 'short'])
@@ -88,24 +97,34 @@ async function readRows(
     .toSorted((a, b) => b.seq - a.seq)
   const left = limit - rows.length
   if (branch !== undefined && left > 0)
-    return [...rows, ...(await readBefore(db, { key: branch.parent_key!, seq: branch.parent_seq! }, left))]
+    return [
+      ...rows,
+      ...(await readBefore(db, { key: branch.parent_key!, seq: branch.parent_seq! }, left, contents))
+    ]
   if (found.length > 0 || before === undefined) return rows
   // A message that the session shares with the one it is a fork of.
   const base = await findBase(db, sessionKey)
   if (base === undefined) return rows
   const { stretches } = await findStretches(db, { key: base.parent_key, seq: base.parent_seq })
   const shared = stretches.find(({ from }) => from < before)
-  return shared ? readBefore(db, { key: shared.key, seq: Math.min(shared.to, before - 1) }, limit) : rows
+  return shared
+    ? readBefore(db, { key: shared.key, seq: Math.min(shared.to, before - 1) }, limit, contents)
+    : rows
 }
 
-async function readBefore(db: Kysely<Tables>, end: Place, limit: number): Promise<MessageRow[]> {
+async function readBefore(
+  db: Kysely<Tables>,
+  end: Place,
+  limit: number,
+  contents: boolean
+): Promise<MessageRow[]> {
   const found: MessageRow[] = []
   // Messages may have been removed in between, so that ranges have fewer than they seem to.
   for (let next: Place | undefined = end; next !== undefined && found.length < limit;) {
     const left: number = limit - found.length
     const { stretches, rest } = await findStretches(db, next, left)
     if (stretches.length > 0)
-      for (const { session_key: key, seq, turn_id: turnId, short } of await selectRows(db)
+      for (const { session_key: key, seq, turn_id: turnId, short } of await selectRows(db, contents)
         .select('session_key')
         .where(({ eb, and, or }) => or(stretches.map((stretch) => and(isIn(eb as never, stretch)))))
         .orderBy('seq', 'desc')
@@ -121,8 +140,10 @@ function isIn(eb: ExpressionBuilder<Tables, 'session_message'>, { key, from, to 
   return [eb('session_key', '=', key), eb('seq', '>=', from), eb('seq', '<=', to)]
 }
 
-function selectRows(db: Kysely<Tables>) {
-  const short = sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`
+function selectRows(db: Kysely<Tables>, contents: boolean) {
+  const short = contents
+    ? sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`
+    : sql<string | null>`null`
   return db.selectFrom('session_message').select(['seq', 'turn_id', short.as('short')])
 }
 

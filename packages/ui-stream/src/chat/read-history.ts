@@ -1,6 +1,13 @@
-import { RUN_ERR_SESSION_NOT_FOUND, type Principal, type RunSummary } from '@svc/registry'
+import { RUN_ERR_SESSION_NOT_FOUND, type Principal, type StoredSession } from '@svc/registry'
 import { codeOf, estimateLength, requireSession } from '@svc/registry/kit'
-import { findActiveRun, readTurns, runsOfConversation, type FileUrl, type Turn } from '@svc/registry/wire-kit'
+import {
+  findActiveRun,
+  readTurn,
+  readTurns,
+  runsOfConversation,
+  type FileUrl,
+  type Turn
+} from '@svc/registry/wire-kit'
 import { messagesOfRun, messagesOfTurn } from '../messages/messages-of-run.ts'
 import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
@@ -15,6 +22,8 @@ export interface History {
 
 /** What a page of a chat has, before it is read. */
 export interface HistoryPlan {
+  /** Of the turns; undefined if their runnable keeps none. */
+  readonly session: StoredSession | undefined
   readonly turns: readonly Turn[]
   readonly nextCursor: string | null
   /** Of the logs from which the messages are made. */
@@ -46,9 +55,15 @@ export async function planHistory(
   })
   let turns: readonly Turn[]
   let nextCursor: string | null = null
-  if (session !== undefined && session.turns > 0) {
-    const pages = { limit, ...(before !== undefined && { before }), ...(branch !== undefined && { branch }) }
-    ;({ turns, nextCursor } = await readTurns(runs.sessions, session, pages))
+  const saved = session !== undefined && session.turns > 0 ? session : undefined
+  if (saved !== undefined) {
+    const pages = {
+      limit,
+      contents: false,
+      ...(before !== undefined && { before }),
+      ...(branch !== undefined && { branch })
+    }
+    ;({ turns, nextCursor } = await readTurns(runs.sessions, saved, pages))
   } else {
     // Runnables that keep no turns, such as workflows, have their last runs only.
     const last = await runsOfConversation(surface, chat, principal, limit)
@@ -57,7 +72,7 @@ export async function planHistory(
   }
   if (active !== undefined && before === undefined && !turns.some(({ runId }) => runId === active.runId))
     turns = [...turns, { runId: active.runId, messages: [] }]
-  return fit(surface, turns, nextCursor)
+  return fit(surface, saved, turns, nextCursor)
 }
 
 /**
@@ -67,30 +82,39 @@ export async function planHistory(
  */
 export async function readHistory(
   { runs }: Surface,
-  { turns, nextCursor }: HistoryPlan,
+  { session, turns, nextCursor }: HistoryPlan,
   fileUrl: FileUrl
 ): Promise<History> {
   const messages: UiMessage[] = []
-  for (const turn of turns)
-    messages.push(...((await messagesOfRun(runs, turn.runId, fileUrl)) ?? messagesOfTurn(turn, fileUrl)))
+  for (const turn of turns) {
+    const logged = await messagesOfRun(runs, turn.runId, fileUrl)
+    const isSaved = logged === undefined && turn.messages.length === 0 && session !== undefined
+    const kept = isSaved ? { ...turn, messages: await readTurn(runs.sessions, session, turn) } : turn
+    messages.push(...(logged ?? messagesOfTurn(kept, fileUrl)))
+  }
   return { messages, nextCursor }
 }
 
-// The newest turns that fit.
+// The newest turns that fit. Only those whose log is no longer kept have their messages here.
 async function fit(
   { runs }: Surface,
+  session: StoredSession | undefined,
   turns: readonly Turn[],
   nextCursor: string | null
 ): Promise<HistoryPlan> {
+  const fitting: Turn[] = []
   let bytes = 0
-  for (const [place, { runId, messages, end }] of [...turns.entries()].toReversed()) {
-    const run: RunSummary | undefined = await runs.find(runId)
+  for (const turn of turns.toReversed()) {
+    const { runId, end } = turn
+    const run = await runs.find(runId)
+    const isKept = run !== undefined || session === undefined
+    const messages = isKept ? [] : await readTurn(runs.sessions, session, turn)
     const more = run?.bytes ?? estimateLength(messages, MAX_BYTES)
     // No cursor leads to the newest turn, which a run under way may follow.
-    const limit = end !== undefined ? MAX_BYTES : messages.length > 0 ? Infinity : MAX_UNPAGED
-    if (bytes > 0 && bytes + more > limit)
-      return { turns: turns.slice(place + 1), nextCursor: end ?? null, bytes }
+    const limit = end !== undefined ? MAX_BYTES : session !== undefined ? Infinity : MAX_UNPAGED
+    if (bytes > 0 && bytes + more > limit) return { session, turns: fitting, nextCursor: end ?? null, bytes }
+    fitting.unshift({ ...turn, messages })
     bytes += more
   }
-  return { turns, nextCursor, bytes }
+  return { session, turns: fitting, nextCursor, bytes }
 }

@@ -46,7 +46,7 @@ export interface StoredMessage {
   readonly seq: number
   /** The turn that it was saved with. It begins with the id of the run, which a path may follow after a slash. */
   readonly turnId: string
-  /** Null if its stored form is damaged. */
+  /** Null if its stored form is damaged, or contents are not read. */
   readonly message: SessionMessage | null
 }
 
@@ -56,6 +56,8 @@ export interface MessageQuery {
   limit: number
   /** Characters of JSON of all of them; a larger message is alone on its page. Default: no limit. */
   bytes?: number
+  /** False: only the places of messages are read, and each `message` is null. Default: true. */
+  contents?: boolean
   /** The `nextCursor` of the previous page, which is on the same branch. */
   before?: string
   /** A run with a turn on the branch: the newest such branch. Default: the branch of the newest turn. */

@@ -108,7 +108,10 @@ function forkSession(
   return fork
 }
 
-function readPage(tree: TurnTree | undefined, { before, branch, ...size }: MessageQuery): MessagePage {
+function readPage(
+  tree: TurnTree | undefined,
+  { before, branch, contents = true, ...size }: MessageQuery
+): MessagePage {
   const end = before === undefined ? undefined : parseMessageCursor(before)
   const named = branch === undefined ? undefined : requireTurn(tree, branch)
   if (tree === undefined) return { messages: [], branches: [], nextCursor: null }
@@ -117,7 +120,7 @@ function readPage(tree: TurnTree | undefined, { before, branch, ...size }: Messa
   const [first] = messages
   const hasMore = first !== undefined && tree.hasBefore(first.seq)
   return {
-    messages,
+    messages: contents ? messages : messages.map((message) => ({ ...message, message: null })),
     branches: tree.branchesOf(messages, !hasMore),
     nextCursor: hasMore ? formatMessageCursor(first.seq) : null
   }
