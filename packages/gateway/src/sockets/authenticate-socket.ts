@@ -1,5 +1,5 @@
 import { ANONYMOUS, type Credentials, type Principal } from '@svc/registry'
-import { identify, readCredentials } from '@svc/registry/kit'
+import { identify, readCredentials, toCredentials } from '@svc/registry/kit'
 import type { Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'
@@ -18,14 +18,13 @@ export async function authenticateSocket(
   { cookieName, cors }: Pick<GatewaySettings, 'cookieName' | 'cors'>
 ): Promise<Principal> {
   if (authenticate === undefined) return ANONYMOUS
-  const credentials = readHandshake(handshake, cookieName)
-  if (!hasOwnToken(handshake) && isRefusedOrigin(handshake.headers, cors)) throw new GTW_ERR_CROSS_ORIGIN()
-  return identify(authenticate, credentials, CREDENTIAL_ERRORS)
+  if (isRefusedOrigin(handshake.headers, cors)) throw new GTW_ERR_CROSS_ORIGIN()
+  return identify(authenticate, readHandshake(handshake, cookieName), CREDENTIAL_ERRORS)
 }
 
 /**
  * Reads the credentials of a handshake. The token comes from `auth.token`, else `Authorization: Bearer …`, else the
- * cookie; never from the query.
+ * cookie; never from the query. The cookies are there only without one of the first two.
  * @throws GTW_ERR_INVALID_TOKEN if `auth.token` is not a string
  */
 export function readHandshake(
@@ -34,13 +33,17 @@ export function readHandshake(
 ): Credentials & { url: string } {
   const token = auth?.['token'] as unknown
   if (token !== undefined && token !== null && typeof token !== 'string') throw new GTW_ERR_INVALID_TOKEN()
-  const fromHeader = readCredentials(headers)
-  const found =
-    token ?? fromHeader.token ?? readCredentials(headers, { extractFrom: 'cookie', cookieName }).token
-  const { cookies } = fromHeader
-  return { ...(found !== undefined && { token: found }), headers, cookies, url: url.split('?', 1)[0]! }
+  return { ...toHandshakeCredentials(headers, token ?? undefined, cookieName), url: url.split('?', 1)[0]! }
 }
 
-function hasOwnToken({ auth }: Socket['handshake']): boolean {
-  return typeof auth?.['token'] === 'string'
+function toHandshakeCredentials(
+  headers: Socket['handshake']['headers'],
+  token: string | undefined,
+  cookieName: string
+): Credentials {
+  if (token !== undefined) return toCredentials(headers, token)
+  const fromHeader = readCredentials(headers)
+  return fromHeader.token === undefined
+    ? readCredentials(headers, { extractFrom: 'cookie', cookieName })
+    : fromHeader
 }

@@ -32,10 +32,9 @@ export function requireOrigin({ origin }: GatewayCors): void {
 
 /**
  * Whether a handshake with cookies comes from a foreign page. Browsers open WebSockets to any host, with cookies, whatever
- * CORS says. Only named origins may use cookies: neither `*`, `true` nor a function counts.
+ * CORS says, and a token beside them may be any text. Only named origins may use cookies: neither `*`, `true` nor a function counts.
  */
 export function isRefusedOrigin(headers: IncomingHttpHeaders, cors: GatewayCors | undefined): boolean {
-  if (headers.cookie === undefined || headers.authorization !== undefined) return false
   const { origin, host = '' } = headers
   if (!isForeignOrigin(headers, host)) return false
   return origin === undefined || !names(cors?.origin, origin)

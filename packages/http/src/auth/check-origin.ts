@@ -13,8 +13,7 @@ export interface OriginRequest {
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Refuses cross-site requests (CSRF). Needed only for tokens in cookies: browsers attach cookies by themselves, never an
- * `Authorization` header.
+ * Refuses cross-site requests with cookies (CSRF), which browsers attach by themselves, unless they change nothing.
  * @throws HTTP_ERR_CROSS_ORIGIN
  */
 export function checkOrigin({ method, host, headers }: OriginRequest): void {

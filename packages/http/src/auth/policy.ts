@@ -79,12 +79,8 @@ export async function createPolicy(
 }
 
 function createIdentify(authenticate: Authenticate, place: NonNullable<HttpOptions['jwt']>) {
-  const usesCookies = place.extractFrom === 'cookie'
-
   return (request: FastifyRequest): Awaitable<Principal> => {
-    const credentials = readCredentials(request.headers, place)
-    const hasHeader = request.headers.authorization !== undefined
-    if (usesCookies || (!hasHeader && request.headers.cookie !== undefined)) checkOrigin(request)
-    return identify(authenticate, credentials, CREDENTIAL_ERRORS)
+    checkOrigin(request)
+    return identify(authenticate, readCredentials(request.headers, place), CREDENTIAL_ERRORS)
   }
 }

@@ -4,7 +4,7 @@ import { checkOrigin } from '../../src/auth/check-origin.ts'
 
 const REFUSED = { code: 'HTTP_ERR_CROSS_ORIGIN', statusCode: 403 }
 const ask = (method: string, host: string, headers: IncomingHttpHeaders) => () =>
-  checkOrigin({ method, host, headers })
+  checkOrigin({ method, host, headers: { cookie: 'token=t', ...headers } })
 
 t.test('unsafe requests from another origin are refused', (t) => {
   const bad: [host: string, headers: IncomingHttpHeaders][] = [

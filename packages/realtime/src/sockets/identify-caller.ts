@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ANONYMOUS, type Principal } from '@svc/registry'
-import { identify, isForeignOrigin, readCredentials } from '@svc/registry/kit'
+import { identify, isForeignOrigin, readCredentials, toCredentials } from '@svc/registry/kit'
 import { RT_ERR_CROSS_ORIGIN, RT_ERR_INVALID_TOKEN, RT_ERR_NO_TOKEN } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 
@@ -32,12 +32,7 @@ export async function identifyCaller(
   token: string | undefined
 ): Promise<Principal> {
   if (authenticate === undefined) return ANONYMOUS
-  const { cookies } = readCredentials(headers)
-  if (token === undefined && headers.cookie !== undefined && isForeignOrigin(headers, host))
-    throw new RT_ERR_CROSS_ORIGIN()
-  return identify(
-    authenticate,
-    { ...(token !== undefined && { token }), headers, cookies },
-    CREDENTIAL_ERRORS
-  )
+  if (isForeignOrigin(headers, host)) throw new RT_ERR_CROSS_ORIGIN()
+  const credentials = token === undefined ? readCredentials(headers) : toCredentials(headers, token)
+  return identify(authenticate, credentials, CREDENTIAL_ERRORS)
 }

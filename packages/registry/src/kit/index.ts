@@ -19,7 +19,12 @@ export {
 } from '../access/policy.ts'
 export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from '../access/provider-keys.ts'
 export { createPublicLookup, isPublicHost } from '../access/public-hosts.ts'
-export { isForeignOrigin, readCredentials, type TokenPlace } from '../access/read-credentials.ts'
+export {
+  isForeignOrigin,
+  readCredentials,
+  toCredentials,
+  type TokenPlace
+} from '../access/read-credentials.ts'
 export { createRedact } from '../access/redact-value.ts'
 export {
   LISTED_KINDS,

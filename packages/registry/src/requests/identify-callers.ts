@@ -21,8 +21,8 @@ export interface CallerErrors extends CredentialErrors {
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Identifies the caller of each request of a scope, as `request.caller`, before its body is read. A request with cookies and no
- * `Authorization` header must come from the origin of the service, unless it changes nothing.
+ * Identifies the caller of each request of a scope, as `request.caller`, before its body is read. A request with
+ * cookies must come from the origin of the service, unless it changes nothing.
  */
 export function identifyCallers(
   scope: FastifyInstance,
@@ -55,9 +55,7 @@ export function identifyCallers(
   })
 
   function identifyOne({ headers, host, method }: FastifyRequest): Awaitable<Principal> {
-    const isByCookie = headers.authorization === undefined && headers.cookie !== undefined
-    if (isByCookie && !SAFE_METHODS.has(method) && isForeignOrigin(headers, host))
-      throw new errors.CrossOrigin()
+    if (!SAFE_METHODS.has(method) && isForeignOrigin(headers, host)) throw new errors.CrossOrigin()
     return identify(authenticate!, readCredentials(headers), errors)
   }
 }

@@ -58,6 +58,8 @@ t.test('only the configured place is read', (t) => {
   t.equal(readCredentials(headers, { extractFrom: 'cookie', cookieName: 'session' }).token, 'c')
   for (const cookieName of ['__proto__', 'constructor', 'toString'])
     t.equal(readCredentials(headers, { extractFrom: 'cookie', cookieName }).token, undefined)
-  t.same(readCredentials(headers).cookies, { token: 'b', session: 'c' })
+  t.same(readCredentials({ cookie: headers.cookie }).cookies, { token: 'b', session: 'c' })
+  const besideToken = { token: 'a', headers: { authorization: 'Bearer a' }, cookies: {} }
+  t.strictSame(readCredentials(headers), besideToken, 'a token brings no cookies')
   t.end()
 })
