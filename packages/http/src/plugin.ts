@@ -103,7 +103,7 @@ export async function serve(
     if (rateLimit) await limitRate(scope, rateLimit, runs.stores.counters)
     for (const each of middleware) addMiddleware(scope, each)
 
-    if (swagger) openApi = await createOpenApi(plain, { ...documented, exposed, settings: swagger })
+    if (swagger) openApi = createOpenApi(plain, { ...documented, exposed, settings: swagger })
     // A scope of their own: no other route accepts forms.
     await scope.register(async (starting: HttpScope) => {
       if (uploadLimits !== undefined) await takeRunForms(starting, uploadLimits, bodyLimit, jsonDepth)

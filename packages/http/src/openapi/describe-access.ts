@@ -1,19 +1,5 @@
-import type { SecuritySchemes } from '@svc/registry'
 import { REASONS, type ErrorStatus } from './describe-replies.ts'
 import { refTo, type OpenApiDocument, type Response } from '@svc/registry/wire-kit'
-
-/** Adds the accepted credentials: any one of the schemes, on every operation that is not open (`security: []`). */
-export function describeSecurity(
-  document: OpenApiDocument,
-  schemes: SecuritySchemes | undefined
-): OpenApiDocument {
-  if (schemes === undefined || Object.keys(schemes).length === 0) return document
-  return {
-    ...document,
-    security: Object.keys(schemes).map((name) => ({ [name]: [] })),
-    components: { ...document.components, securitySchemes: { ...schemes } }
-  }
-}
 
 /** Adds error replies to every operation that is not open (`security: []`). */
 export function describeRefusals(document: OpenApiDocument, statuses: readonly ErrorStatus[]): void {

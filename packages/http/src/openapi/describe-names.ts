@@ -27,12 +27,34 @@ export function describeNames(
   return document
 }
 
-/** Splits the body of a run in two schemas: one for messages, one for any JSON. */
+/** Splits the body of a run in two schemas, one for messages, one for any JSON: each requires an input or messages. */
 export function addMessageInput(schemas: Record<string, Schema>): Record<string, Schema> {
   const { RunBody } = schemas
   if (RunBody === undefined) return schemas
-  const properties = { ...RunBody.properties, input: { $ref: refTo('MessageInput') } }
-  return { ...schemas, JsonRunBody: RunBody, RunBody: { ...RunBody, properties } }
+  const { input: json } = RunBody.properties ?? {}
+  const message = { $ref: refTo('MessageInput') }
+  const split = {
+    JsonRunBody: requireOneOf(RunBody, { input: json }),
+    RunBody: requireOneOf(
+      { ...RunBody, properties: { ...RunBody.properties, input: message } },
+      { input: message }
+    )
+  }
+  return { ...schemas, ...split }
+}
+
+/**
+ * Returns the body of a run with what it must have: some input, or messages. Nested, since generators take an `anyOf` beside
+ * `properties` for alternatives of them; with the properties, since they ignore a `required` alone.
+ */
+export function requireOneOf(body: Schema, inputs: Readonly<Record<string, Schema | undefined>>): Schema {
+  const { messages } = body.properties ?? {}
+  const anyOf = Object.entries({ ...inputs, messages }).map(([name, schema = {}]) => ({
+    type: 'object',
+    properties: { [name]: schema },
+    required: [name]
+  }))
+  return { ...body, allOf: [{ anyOf }] }
 }
 
 function nameThem({ parameters = [] }: Operation, kind: RunnableKind, names: string[]): void {

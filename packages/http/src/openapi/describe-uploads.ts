@@ -1,4 +1,5 @@
 import { JSON_FIELDS } from '../uploads/take-run-forms.ts'
+import { requireOneOf } from './describe-names.ts'
 import { refTo, type OpenApiDocument, type Schema } from '@svc/registry/wire-kit'
 
 const files: Schema = {
@@ -17,11 +18,8 @@ export function describeUploads(document: OpenApiDocument): void {
   if (RunBody === undefined) return
   const input: Schema = { type: 'string', description: 'The text of the message' }
   const { input: _json, ...fields } = RunBody.properties ?? {}
-  schemas['RunForm'] ??= {
-    type: 'object',
-    properties: { input, files, ...fields },
-    additionalProperties: false
-  }
+  const form = { type: 'object', properties: { input, files, ...fields }, additionalProperties: false }
+  schemas['RunForm'] ??= requireOneOf(form, { input, files })
   for (const path of Object.values(document.paths)) {
     for (const { requestBody } of Object.values(path)) {
       if (requestBody?.content['application/json']?.schema.$ref !== refTo('RunBody')) continue

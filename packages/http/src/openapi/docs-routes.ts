@@ -1,3 +1,4 @@
+import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
@@ -30,6 +31,8 @@ export async function docsRoutes(
     // The page serves the document there itself.
     if (specPath !== `${docsPath}/json`) docs.get(specPath, { schema: { hide: true } }, document)
 
+    // The plugin of the page depends on it; the document is ours.
+    await docs.register(swagger)
     await docs.register(swaggerUi, {
       routePrefix: docsPath,
       indexPrefix: scope.prefix,

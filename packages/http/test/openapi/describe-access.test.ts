@@ -12,7 +12,7 @@ const documentOf = async (source: Partial<OpenApiSource>) => {
   const app = Fastify()
   const exposed = new Exposures().add({ surface: 'x', registry: createRegistry() })
   const settings = resolveSwagger(true)!
-  const openApi = await createOpenApi(app, { settings, exposed, ...source })
+  const openApi = createOpenApi(app, { settings, exposed, ...source })
   const texts = { summary: 'x', tags: ['Agents'] }
   const response = errorReplies(404)
   app.post(

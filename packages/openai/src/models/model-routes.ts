@@ -28,7 +28,12 @@ export function modelRoutes(scope: FastifyInstance, surface: Surface): void {
 
   const get = {
     ...{ operationId: 'getModel', tags: ['Models'], summary: 'A model' },
-    params: Type.Object({ '*': Type.String() }),
+    params: Type.Object({
+      '*': Type.String({
+        title: 'model',
+        description: 'As in the list: names of teams and workflows have a slash'
+      })
+    }),
     response: { 200: jsonReply('The model', ModelSchema), ...failures }
   }
   // The names of teams have a slash.

@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { SecuritySchemes } from '../contract/principal.ts'
-import { hoistSchemas, type Components } from './hoist-schemas.ts'
-import type { OpenApiDocument, Operation, Parameter, Response, Schema } from './open-api-document.ts'
+import type { Media, OpenApiDocument, Operation, Parameter, Response } from './open-api-document.ts'
+import { SchemaObjects } from './schema-objects.ts'
 
 /** The description of an API. */
 export interface ApiInfo {
@@ -12,6 +12,14 @@ export interface ApiInfo {
   readonly tags?: OpenApiDocument['tags']
   /** The accepted credentials, as `authenticate.schemes` describes them. */
   readonly schemes?: SecuritySchemes | undefined
+  /** Base URLs of the paths; default `[{ url: '/' }]`. */
+  readonly servers?: OpenApiDocument['servers']
+  /** Prepended to the paths. */
+  readonly pathPrefix?: string
+  /** Titled schemas to describe though no route has them. */
+  readonly schemas?: readonly TSchema[]
+  /** Examples of titled schemas, by their title. */
+  readonly examples?: Readonly<Record<string, object>>
 }
 
 /** A reply of JSON, for the `response` of a route. */
@@ -19,7 +27,15 @@ export function jsonReply<T extends TSchema>(description: string, schema: T) {
   return { description, content: { 'application/json': { schema } } }
 }
 
-/** The schema of a route; a response has its `content` by media type, or is a schema without a title. */
+/** The reply of a route: with its content by media type, or a schema without a title. */
+interface RouteReply {
+  description?: string
+  type?: unknown
+  content?: Record<string, { schema: TSchema }>
+  /** A header is its schema, with its description. */
+  headers?: Record<string, { description?: string }>
+}
+
 interface RouteSchema {
   operationId?: string
   tags?: readonly string[]
@@ -30,7 +46,7 @@ interface RouteSchema {
   querystring?: TSchema
   headers?: TSchema
   body?: TSchema
-  response?: Record<string, Schema | Response>
+  response?: Record<string, RouteReply>
   security?: Record<string, string[]>[]
 }
 
@@ -60,33 +76,43 @@ export function describeRoutes(
 }
 
 function toDocument(found: readonly FoundRoute[], info: ApiInfo): OpenApiDocument {
-  const { title, version, description, tags = [], schemes = {} } = info
+  const { title, version, description, tags = [], schemes = {}, servers = [{ url: '/' }] } = info
+  const schemas = new SchemaObjects(info.examples)
+  for (const each of info.schemas ?? []) schemas.convert(each)
   const paths: OpenApiDocument['paths'] = {}
-  for (const { method, url, schema } of found)
-    (paths[url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[method.toLowerCase()] = toOperation(schema)
-  const components: Components = new Map()
-  // A copy without the symbols of TypeBox.
-  const hoisted = hoistSchemas(JSON.parse(JSON.stringify(paths)) as typeof paths, components)
+  for (const { method, url, schema } of found) {
+    const { path, wildcard } = toPath((info.pathPrefix ?? '') + url, schema.params)
+    ;(paths[path] ??= {})[method.toLowerCase()] = toOperation(schema, wildcard, schemas)
+  }
   return {
     openapi: '3.0.3',
     info: { title, version, ...(description !== undefined && { description }) },
-    servers: [{ url: '/' }],
+    servers,
     tags,
     security: Object.keys(schemes).map((name) => ({ [name]: [] })),
-    paths: hoisted,
+    paths,
     components: {
-      schemas: Object.fromEntries([...components].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: schemas.components,
       ...(Object.keys(schemes).length > 0 && { securitySchemes: { ...schemes } })
     }
   }
 }
 
-function toOperation(schema: RouteSchema): Operation {
+// A wildcard has no name in a route: its parameter is named by the title of its schema.
+function toPath(url: string, params: TSchema | undefined): { path: string; wildcard: string } {
+  const { '*': rest } = propertiesOf(params)
+  const wildcard = rest?.title ?? 'path'
+  return { path: url.replaceAll(/:(\w+)(\([^)]*\))?/g, '{$1}').replace('*', `{${wildcard}}`), wildcard }
+}
+
+function toOperation(schema: RouteSchema, wildcard: string, schemas: SchemaObjects): Operation {
   const { operationId = '', tags = [], summary = '', description, body, response = {}, security } = schema
   const parameters = [
-    ...toParameters('path', schema.params),
-    ...toParameters('query', schema.querystring),
-    ...toParameters('header', schema.headers)
+    ...toParameters('path', schema.params, schemas).map((each) =>
+      each.name === '*' ? { ...each, name: wildcard } : each
+    ),
+    ...toParameters('query', schema.querystring, schemas),
+    ...toParameters('header', schema.headers, schemas)
   ]
   return {
     operationId,
@@ -94,25 +120,40 @@ function toOperation(schema: RouteSchema): Operation {
     summary,
     ...(description !== undefined && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: schemas.convert(body) } } }
+    }),
     responses: Object.fromEntries(
-      Object.entries(response).map(([status, each]) => [toStatus(status), toResponse(each)])
+      Object.entries(response).map(([status, each]) => [toStatus(status), toResponse(each, schemas)])
     ),
     ...(security && { security })
   }
 }
 
-function toParameters(place: Parameter['in'], schema: TSchema | undefined): Parameter[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as {
-    properties?: Record<string, Schema>
-    required?: readonly string[]
-  }
-  return Object.entries(properties).map(([name, each]) => ({
-    name,
-    in: place,
-    required: place === 'path' || required.includes(name),
-    schema: each
-  }))
+function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
+  return (schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {}
+}
+
+function toParameters(
+  place: Parameter['in'],
+  given: TSchema | undefined,
+  schemas: SchemaObjects
+): Parameter[] {
+  const { required = [] } = (given ?? {}) as { required?: readonly string[] }
+  return Object.entries(propertiesOf(given)).map(([name, each]) => {
+    const schema = schemas.convert(each)
+    const { type, default: byDefault } = schemas.resolve(schema)
+    const { description, ...rest } = schema
+    return {
+      name,
+      in: place,
+      ...(typeof description === 'string' && { description }),
+      // TypeBox marks properties with a default as required; such parameters are optional.
+      required: place === 'path' || (byDefault === undefined && required.includes(name)),
+      ...(place === 'query' && type === 'object' && { style: 'deepObject' as const, explode: true }),
+      schema: rest
+    }
+  })
 }
 
 // Fastify writes `4xx`.
@@ -120,11 +161,21 @@ function toStatus(status: string): string {
   return status.toUpperCase().replace('DEFAULT', 'default')
 }
 
-function toResponse(given: Schema | Response): Response {
-  const { description = '', content, headers } = given as Response
-  if (content !== undefined) return { description, ...(headers && { headers }), content }
-  const { type } = given as Schema
+function toResponse(given: RouteReply, schemas: SchemaObjects): Response {
+  const { description = '', content, headers } = given
+  const response: Response = { description }
+  if (headers !== undefined && Object.keys(headers).length > 0)
+    response.headers = mapValues(headers, ({ description: what, ...schema }) => ({
+      ...(what !== undefined && { description: what }),
+      schema: schemas.convert(schema)
+    }))
   // A reply without a body.
-  if (type === 'null') return { description, ...(headers && { headers }) }
-  return { description, content: { 'application/json': { schema: given as Schema } } }
+  if (content === undefined && given.type === 'null') return response
+  const media = content ?? { 'application/json': { schema: given as TSchema } }
+  response.content = mapValues(media, ({ schema }): Media => ({ schema: schemas.convert(schema) }))
+  return response
+}
+
+function mapValues<From, To>(of: Record<string, From>, change: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, change(value)]))
 }

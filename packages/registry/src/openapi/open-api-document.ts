@@ -30,6 +30,7 @@ export interface Operation {
 export interface Parameter {
   name: string
   in: 'path' | 'query' | 'header' | 'cookie'
+  description?: string
   required?: boolean
   style?: 'deepObject'
   explode?: boolean

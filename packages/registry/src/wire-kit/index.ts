@@ -14,7 +14,6 @@ export { sourceKey, VoidableList } from '../contract/voidable-list.ts'
 export { removeRun } from '../erasure/remove-runs.ts'
 export { fileUrlsAt, type FilePlace, type FileUrl } from '../files/file-urls.ts'
 export { describeRoutes, jsonReply, type ApiInfo } from '../openapi/describe-routes.ts'
-export { componentOf, hoistSchemas, refTo, type Components } from '../openapi/hoist-schemas.ts'
 export type {
   OpenApiDocument,
   Operation,
@@ -23,6 +22,7 @@ export type {
   Response,
   Schema
 } from '../openapi/open-api-document.ts'
+export { refTo } from '../openapi/schema-objects.ts'
 export { discardRest, hasRest } from '../requests/discard-rest.ts'
 export { identifyCallers, type CallerErrors } from '../requests/identify-callers.ts'
 export {
