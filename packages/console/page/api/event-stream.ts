@@ -1,10 +1,7 @@
-import type { NumberedPart, Part } from '@svc/registry'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { ApiError, isAbort, toRequestError } from './api-error.ts'
+import type { StreamedPart } from '../models/run-items.ts'
 import { send } from './client.ts'
-
-/** A part as a stream has it: a transient one has no `seq`; those of sessions name their run. */
-export type StreamedPart = Part & Partial<Pick<NumberedPart, 'seq' | 'at'>> & { runId?: string }
 
 /** How a stream is doing. */
 export type StreamState =

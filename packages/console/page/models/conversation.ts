@@ -1,7 +1,7 @@
 import type { RunnableKind } from '@svc/registry'
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/api-error.ts'
-import { followStream, isEnd, type StreamedPart, type StreamState } from '../api/event-stream.ts'
+import { followStream, isEnd, type StreamState } from '../api/event-stream.ts'
 import {
   cancelRun,
   getSession,
@@ -13,6 +13,7 @@ import {
 } from '../api/resources.ts'
 import { randomId } from './random-id.ts'
 import { RunModel } from './run-model.ts'
+import type { StreamedPart } from './run-items.ts'
 import { toTurns, type SavedTurn } from './saved-turns.ts'
 
 /** How a message goes out. */

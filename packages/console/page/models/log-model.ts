@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals'
-import type { StreamedPart } from '../api/event-stream.ts'
-import { idOfCall } from './run-items.ts'
+import { idOfCall, type StreamedPart } from './run-items.ts'
 
 /** A length of time in a run: a step, a call, a wait, or all of a member. */
 export interface Span {

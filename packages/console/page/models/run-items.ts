@@ -1,4 +1,7 @@
-import type { PartError, PartOf } from '@svc/registry'
+import type { NumberedPart, Part, PartError, PartOf } from '@svc/registry'
+
+/** A part as a stream has it: a transient one has no `seq`; those of sessions name their run. */
+export type StreamedPart = Part & Partial<Pick<NumberedPart, 'seq' | 'at'>> & { runId?: string }
 
 interface Common {
   /** Unique within the run, and stable. */

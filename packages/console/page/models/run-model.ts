@@ -1,7 +1,7 @@
 import type { PartOf, RunStatus, Usage } from '@svc/registry'
+import { sourceKey, VoidableList } from '@svc/registry/voidable-list'
 import { signal } from '@preact/signals'
-import type { StreamedPart } from '../api/event-stream.ts'
-import { idOfCall, type RunItem, type TextItem, type ToolItem } from './run-items.ts'
+import { idOfCall, type RunItem, type StreamedPart, type TextItem, type ToolItem } from './run-items.ts'
 
 /**
  * Folds the log of a run into what a view shows. Items are never changed: a changed one is another object, so that views compare them by
@@ -26,9 +26,14 @@ export class RunModel {
   queuePosition: number | undefined
   lastSeq = 0
   readonly #places = new Map<string, number>()
-  // Where the current step of each source begins.
-  readonly #steps = new Map<string, number>()
+  // The ids of all items that the log has not voided.
+  readonly #valid = new VoidableList<string>()
+  // The id of the last item of each source in its current step.
+  readonly #last = new Map<string, string>()
   readonly #waiting = new Set<string>()
+  #counter = 0
+  // The number of the first item of the turn of a call.
+  #turn = 0
 
   constructor(runId: string) {
     this.runId = runId
@@ -61,7 +66,6 @@ export class RunModel {
 
   #add(part: StreamedPart, at: number): void {
     const source = part.source ?? []
-    const path = source.join('/')
     if (part.type !== 'start' && part.type !== 'data' && this.status === 'submitted') this.status = 'working'
     switch (part.type) {
       case 'start':
@@ -72,7 +76,7 @@ export class RunModel {
         return
       case 'text':
       case 'reasoning':
-        return this.#addText(part, { source, path, at })
+        return this.#addText(part, source, at)
       case 'tool.call.delta':
         return this.#changeTool(part, at, (tool) => ({ ...tool, draft: tool.draft + part.delta }))
       case 'tool.call':
@@ -103,12 +107,8 @@ export class RunModel {
         if (item?.kind === 'input') this.#put({ ...item, response: part })
         return
       }
-      case 'step.start': {
-        const begun = this.#steps.get(path)
-        if (part.attempt > 1 && begun !== undefined) this.#void(begun, path)
-        this.#steps.set(path, this.items.length)
-        return
-      }
+      case 'step.start':
+        return this.#beginStep(part, source)
       case 'file':
       case 'citation':
       case 'structured':
@@ -128,7 +128,7 @@ export class RunModel {
         this.error = part.error
         return this.#end('failed', at)
       case 'finish':
-        if (source.length > 0) return
+        if (source.length > 0) return this.#valid.finish(part)
         this.finish = part
         this.usage = part.usage
         return this.#end(part.finishReason === 'canceled' ? 'canceled' : 'completed', at)
@@ -138,26 +138,23 @@ export class RunModel {
     }
   }
 
-  #addText(
-    { type, text }: PartOf<'text' | 'reasoning'>,
-    { source, path, at }: { source: readonly string[]; path: string; at: number }
-  ): void {
-    const last = this.items.at(-1)
-    if (last?.kind === type && last.source.join('/') === path)
-      return this.#put({ ...last, text: (last as TextItem).text + text })
-    // Members that write at the same time keep their own items within a step.
-    if (source.length > 0) {
-      const begun = this.#steps.get(path) ?? 0
-      const index = this.items.findLastIndex(
-        (item, place) => place >= begun && item.source.join('/') === path
-      )
-      const own = this.items[index]
-      if (own?.kind === type) return this.#put({ ...own, text: (own as TextItem).text + text })
-    }
-    this.#put({ kind: type, id: `${type}-${this.#counter++}`, source, at, text })
+  // Members that write at the same time keep their own items within a step.
+  #addText({ type, text }: PartOf<'text' | 'reasoning'>, source: readonly string[], at: number): void {
+    const last = this.#find(this.#last.get(sourceKey(source)) ?? '')
+    const isOpen = last?.kind === type && (source.length > 0 || last === this.items.at(-1))
+    if (isOpen) this.#put({ ...last, text: (last as TextItem).text + text })
+    else this.#put({ kind: type, id: `${type}-${this.#counter++}`, source, at, text })
   }
 
-  #counter = 0
+  // An attempt over 1 voids what the earlier one has said.
+  #beginStep(part: PartOf<'step.start'>, source: readonly string[]): void {
+    this.#last.delete(sourceKey(source))
+    this.#valid.begin(part)
+    if (part.attempt <= 1) return
+    const valid = new Set(this.#valid.values)
+    this.items = this.items.filter(({ id }) => valid.has(id))
+    this.#index()
+  }
 
   // What was spoken of an answer stands for all its increments.
   #endVoiceTurn({ text, status }: PartOf<'voice.turn'>): void {
@@ -172,9 +169,6 @@ export class RunModel {
     if (first?.kind === 'text') this.#put({ ...first, text, isCut })
     this.#turn = this.#counter
   }
-
-  // The number of the first item of the turn of a call.
-  #turn = 0
 
   #addData(part: PartOf<'data'>, source: readonly string[], at: number): void {
     if (part.name === 'queue') {
@@ -225,15 +219,13 @@ export class RunModel {
 
   #put(item: RunItem): void {
     const place = this.#places.get(item.id)
-    if (place === undefined) this.#places.set(item.id, this.items.push(item) - 1)
-    else this.items[place] = item
-  }
-
-  // Removes what a step has said before it was repeated.
-  #void(begun: number, path: string): void {
-    const isVoid = (item: RunItem, at: number) => at >= begun && item.source.join('/') === path
-    this.items = this.items.filter((item, at) => !isVoid(item, at))
-    this.#index()
+    if (place !== undefined) {
+      this.items[place] = item
+      return
+    }
+    this.#places.set(item.id, this.items.push(item) - 1)
+    this.#valid.add(item, item.id)
+    this.#last.set(sourceKey(item.source), item.id)
   }
 
   #index(): void {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { StreamedPart } from '../../api/event-stream.ts'
+import type { StreamedPart } from '../../models/run-items.ts'
 import { cleanLine } from '../../components/clean-text.ts'
 import { Icon } from '../../components/icon.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
