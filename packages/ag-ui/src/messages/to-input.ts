@@ -49,7 +49,7 @@ function toPart(part: unknown): ContentPart {
   if (source['type'] === 'data')
     return contentOfFile({
       url: `data:;base64,${value}`,
-      mimeType: textOf(source, 'mimeType', type),
+      mimeType: optionalText(source, 'mimeType'),
       ...about
     })
   if (source['type'] !== 'url')
@@ -59,7 +59,7 @@ function toPart(part: unknown): ContentPart {
 
 // As clients before version 1.0 send files.
 function toBinary(fields: Fields): ContentPart {
-  const mimeType = textOf(fields, 'mimeType', 'binary')
+  const mimeType = optionalText(fields, 'mimeType')
   const about = { mimeType, filename: optionalText(fields, 'filename') }
   const data = optionalText(fields, 'data')
   if (data !== undefined) return contentOfFile({ url: `data:;base64,${data}`, ...about })

@@ -20,6 +20,8 @@ t.test('files that a user attaches are content of the input', async (t) => {
         source: { type: 'data', value: PNG, mimeType: 'image/png' },
         metadata: { filename: 'dot.png' }
       },
+      { type: 'document', source: { type: 'data', value: PNG, mimeType: 'image/png; charset=binary' } },
+      { type: 'binary', mimeType: 'application/octet-stream', data: PNG } as never,
       {
         type: 'document',
         source: { type: 'url', value: 'https://example.com/a.pdf', mimeType: 'application/pdf' }
@@ -33,6 +35,8 @@ t.test('files that a user attaches are content of the input', async (t) => {
     [
       { type: 'text', text: 'Look' },
       { type: 'image', mimeType: 'image/png', filename: 'dot.png', data: PNG },
+      { type: 'image', mimeType: 'image/png', data: PNG },
+      { type: 'image', mimeType: 'image/png', data: PNG },
       { type: 'file', mimeType: 'application/pdf', url: 'https://example.com/a.pdf' },
       { type: 'image', mimeType: 'image/png', url: 'https://example.com/a' }
     ] satisfies ContentPart[]
@@ -40,7 +44,7 @@ t.test('files that a user attaches are content of the input', async (t) => {
 
   const page = new TestAgent({ url: url('eyes'), threadId: client.threadId })
   await page.connectAgent()
-  const [text, image, link] = page.messages[0]!.content as {
+  const [text, image, , , link] = page.messages[0]!.content as {
     text?: string
     source: { value: string }
     metadata?: object

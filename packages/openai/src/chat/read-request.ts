@@ -114,5 +114,7 @@ function callsOf({ tool_calls: calls, function_call: call }: MessageParam, index
 
 // Some clients send null for a tool that returns nothing.
 function toOutput({ content }: MessageParam, param: string): string {
-  return content ? textOfContent(readContent(content, `${param}.content`)) : ''
+  return content === null || content === undefined
+    ? 'null'
+    : textOfContent(readContent(content, `${param}.content`))
 }

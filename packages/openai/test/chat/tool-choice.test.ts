@@ -186,10 +186,14 @@ t.test('shapes of messages that clients send', async (t) => {
   t.match((await ask({ input: items }, '/responses'))[1], { content: [{ type: 'tool-call', input: {} }] })
 
   const prefilled = [...messages, { role: 'assistant', content: 'You are in' }]
-  t.strictSame(promptOf({ prompt: await ask({ messages: prefilled }) }), ['Where am I?', 'You are in'])
+  t.match(promptOf({ prompt: await ask({ messages: prefilled }) }), [
+    'Where am I?',
+    'You are in',
+    /^Continue/
+  ])
   const placeholder = [...messages, { role: 'assistant', content: '' }]
   t.strictSame(promptOf({ prompt: await ask({ messages: placeholder }) }), ['Where am I?'])
-  t.match((await ask({ input: prefilled }, '/responses')).at(-1), { role: 'assistant' })
+  t.match((await ask({ input: prefilled }, '/responses')).at(-2), { role: 'assistant' })
 
   t.match(await ask({ messages }, '/chat/completions?api-version=2024-10-21'), [{ role: 'user' }])
   t.match(await ask({ input: 'Hi' }, '/responses?api-version=preview'), [{ role: 'user' }])

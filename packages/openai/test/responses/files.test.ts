@@ -48,6 +48,42 @@ t.test('images and files that a user sends are content of the input', async (t) 
   ])
 })
 
+t.test('files whose types say nothing, on both APIs', async (t) => {
+  const { agent: eyes, inputs } = seeing()
+  const { client } = await openAiApp(t, { runnables: [eyes] })
+  const { chat, responses } = client()
+  const url = `data:application/octet-stream;base64,${PNG}`
+  await responses.create({
+    model: 'eyes',
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_image', image_url: `data:;base64,${PNG}`, detail: 'auto' },
+          { type: 'input_file', filename: 'dot', file_data: PNG }
+        ]
+      }
+    ]
+  })
+  const ask = (image: string) =>
+    chat.completions.create({
+      model: 'eyes',
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: image } }] }]
+    })
+  await ask(url)
+  await ask(`data:image/png;charset=utf-8;base64,${PNG}`)
+  t.match(inputs, [
+    [{ mimeType: 'image/png' }, { mimeType: 'image/png', filename: 'dot' }],
+    [{ type: 'image', mimeType: 'image/png', data: PNG }],
+    [{ type: 'image', mimeType: 'image/png', data: PNG }]
+  ])
+  await t.rejects(ask('data:application/octet-stream;base64,AAEC'), {
+    status: 400,
+    code: 'RUN_ERR_BAD_INPUT',
+    message: /"application\/octet-stream" does not say what the file is/
+  })
+})
+
 t.test('citations are annotations of the text', async (t) => {
   const cites = scriptedRunnable(
     [

@@ -14,6 +14,7 @@ import { findFaults } from '../schemas/find-faults.ts'
 import { badInput, requireInput } from './require-input.ts'
 import { takeInput } from './take-input.ts'
 import type { CallerOptions, StartOptions } from './start-options.ts'
+import { withContentTypes } from './with-content-types.ts'
 
 const FieldsSchema = Type.Partial(
   Type.Object({
@@ -48,8 +49,9 @@ export function prepareStart<O extends StartOptions>(
 ): PreparedStart<O> {
   const { metadata, messages, sessionId, redact } = options
   if (!hasCallerOptions(options)) {
-    requireInput(runnable, input)
-    return { input, options }
+    const typed = withContentTypes(runnable, input)
+    requireInput(runnable, typed)
+    return { input: typed, options }
   }
   requireConversation(runnable, options)
   if (messages !== undefined && sessionId !== undefined)
@@ -57,9 +59,10 @@ export function prepareStart<O extends StartOptions>(
   const taken = messages === undefined ? { input, messages } : takeInput(messages, input)
   const isContinued =
     messages !== undefined && taken.input === undefined && runnable.inputSchema === undefined
-  if (!isContinued) requireInput(runnable, taken.input)
+  const typed = withContentTypes(runnable, taken.input)
+  if (!isContinued) requireInput(runnable, typed)
   return {
-    input: taken.input,
+    input: typed,
     options: { ...options, messages: taken.messages, metadata: toMetadata(metadata, redact) }
   }
 }

@@ -1,3 +1,4 @@
+import { RUN_ERR_BAD_INPUT } from '@svc/registry'
 import {
   RUN_ERR_MODEL_AUTH,
   RUN_ERR_MODEL_FAILED,
@@ -69,6 +70,9 @@ export function toModelFault(thrown: unknown): ModelFault {
     details.finishReason = thrown.finishReason
     return fault(error, true)
   }
+  const refused = chain.map(refusedFileOf).find((each) => each !== undefined)
+  if (refused !== undefined)
+    return fault(new RUN_ERR_BAD_INPUT(`input: the model takes no ${refused}`), false)
   if (details.missing !== undefined) {
     const cause = chain.find(isPlainMissing)
     return fault(new RUN_ERR_MODEL_AUTH(cause && { cause }), false)
@@ -101,6 +105,14 @@ function causesOf(thrown: unknown): Loose[] {
     current = each['cause']
   }
   return chain
+}
+
+// What a provider's package says that it cannot send: a media type, or the kind of a part.
+function refusedFileOf({ name, functionality }: Loose): string | undefined {
+  if (name !== 'AI_UnsupportedFunctionalityError' || typeof functionality !== 'string') return undefined
+  const type = /\b(?:media|mime) type:? ([\w!#$&^.+-]+\/[\w!#$&^.+-]+)/.exec(functionality)?.[1]
+  if (type !== undefined) return `files of the type "${type}"`
+  return /\bfiles?\b/i.test(functionality) ? 'file of this kind, or not by its URL' : undefined
 }
 
 function errorIn(body: unknown): unknown {

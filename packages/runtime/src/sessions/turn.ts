@@ -21,6 +21,8 @@ import { toSessionInput, toSessionStep, type AssistantMessage } from './to-sessi
 
 export type { AssistantMessage } from './to-session.ts'
 
+const CONTINUE = 'Continue your last message from where it ends, without repeating it.'
+
 /** A user's message. */
 export interface TakenMessage {
   /** As the session stores it. */
@@ -104,7 +106,11 @@ export class Turn {
       const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
       pushHistory(this.#prompt, history, supports)
     }
-    if (message === undefined) return
+    if (message === undefined) {
+      // The newest models refuse an answer at the end.
+      if (history.at(-1)?.role === 'assistant') this.#prompt.push(toUserMessage(CONTINUE))
+      return
+    }
     this.#prompt.push(toUserMessage(message.shown))
     const asking = this.ask(message.input)
     if (isPromise(asking)) await asking

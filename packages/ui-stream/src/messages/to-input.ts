@@ -34,7 +34,7 @@ function toContent(part: UiPart): ContentPart[] {
     return [
       contentOfFile({
         url: textOf(part, 'url'),
-        mimeType: textOf(part, 'mediaType'),
+        mimeType: part['mediaType'] === undefined ? undefined : textOf(part, 'mediaType'),
         filename: filename ?? undefined
       })
     ]

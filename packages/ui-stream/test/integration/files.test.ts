@@ -14,6 +14,7 @@ t.test('files that a user attaches are content of the input', async (t) => {
     text: 'Look',
     files: [
       { type: 'file', mediaType: 'image/png', filename: 'dot.png', url: `data:image/png;base64,${PNG}` },
+      { type: 'file', mediaType: 'application/octet-stream', url: `data:;base64,${PNG}` },
       { type: 'file', mediaType: 'text/plain', url: 'data:text/plain,a%20b' },
       { type: 'file', mediaType: 'application/pdf', url: 'https://example.com/a.pdf' }
     ]
@@ -22,6 +23,7 @@ t.test('files that a user attaches are content of the input', async (t) => {
   t.strictSame(inputs, [
     [
       { type: 'image', mimeType: 'image/png', filename: 'dot.png', data: PNG },
+      { type: 'image', mimeType: 'image/png', data: PNG },
       { type: 'file', mimeType: 'text/plain', data: Buffer.from('a b').toString('base64') },
       { type: 'file', mimeType: 'application/pdf', url: 'https://example.com/a.pdf' },
       { type: 'text', text: 'Look' }
@@ -31,7 +33,7 @@ t.test('files that a user attaches are content of the input', async (t) => {
   const { messages } = (await (await fetch(`${api('eyes')}/${chat.id}`)).json()) as {
     messages: TestMessage[]
   }
-  const [image, note, link, text] = messages[0]!.parts
+  const [image, , note, link, text] = messages[0]!.parts
   t.match(image, { type: 'file', mediaType: 'image/png', filename: 'dot.png', url: /^http.*\/files\// })
   t.match(note, { type: 'file', mediaType: 'text/plain' })
   t.match(link, { url: 'https://example.com/a.pdf' })
