@@ -12,7 +12,7 @@ t.test('the parts of a run, each one message with its number', async (t) => {
   const response = await post('/agents/echo/stream', { input: 'hi', sessionId: 's' })
   t.equal(response.status, 200)
   t.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
-  t.equal(response.headers.get('cache-control'), 'no-store')
+  t.equal(response.headers.get('cache-control'), 'no-store, no-transform')
   t.equal(response.headers.get('x-accel-buffering'), 'no')
   const runId = response.headers.get('x-run-id')
   const text = await response.text()

@@ -1,10 +1,13 @@
 import type { NumberedPart, Part } from '../contract/part.ts'
 import { toPartError, toStoredError } from '../runs/run-error.ts'
 
-/** Headers of an event stream; `X-Accel-Buffering` keeps nginx from buffering it. */
+/**
+ * Headers of every event stream: `no-transform` keeps proxies from compressing it, and thereby from holding events back;
+ * `X-Accel-Buffering` keeps nginx from buffering it.
+ */
 export const SSE_HEADERS = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
+  'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no'
 })
 
