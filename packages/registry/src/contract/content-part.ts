@@ -89,6 +89,11 @@ export type AcceptedMessage = Static<typeof AcceptedMessageSchema>
 /** Input of a runnable: a message, or any JSON value that fits its own `inputSchema`. */
 export type RunInput = AcceptedMessage | unknown
 
+/** Whether a text says nothing. */
+export function isBlank(text: string): boolean {
+  return !/\S/.test(text)
+}
+
 /** The text of an input: a string as it is, the text parts of a list joined by newlines, any other value as JSON. */
 export function textOfInput(input: RunInput): string {
   if (typeof input === 'string') return input

@@ -2,7 +2,8 @@ import {
   DataContentPartSchema,
   FileContentPartSchema,
   TextContentPartSchema,
-  UrlContentPartSchema
+  UrlContentPartSchema,
+  isBlank
 } from '../contract/content-part.ts'
 import { findFaults } from '../schemas/find-faults.ts'
 import type { Fault } from '../schemas/format-faults.ts'
@@ -19,11 +20,6 @@ const MESSAGES: Readonly<Record<string, string>> = {
   '/data': 'must be base64',
   '/text': 'must be a text',
   '/url': 'must be a URL'
-}
-
-/** Whether a text says nothing. */
-export function isBlank(text: string): boolean {
-  return !/\S/.test(text)
 }
 
 /** What is wrong with a message: of a list, which part and which field of it. @param fits whether the schema takes it */

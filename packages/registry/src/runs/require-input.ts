@@ -1,13 +1,13 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { AcceptedMessageSchema, MessageInputSchema } from '../contract/content-part.ts'
+import { AcceptedMessageSchema, isBlank, MessageInputSchema } from '../contract/content-part.ts'
 import { isTellable } from '../contract/create-error.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA } from '../errors.ts'
 import { findFaults } from '../schemas/find-faults.ts'
 import { faultsOfIssues, formatFaults, type Fault } from '../schemas/format-faults.ts'
 import { validateStandard, type StandardResult, type StandardSchema } from '../schemas/standard-schema.ts'
-import { faultsOfMessage, isBlank } from './faults-of-message.ts'
+import { faultsOfMessage } from './faults-of-message.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()

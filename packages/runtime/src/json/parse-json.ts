@@ -1,10 +1,12 @@
 import { isDeeperThan, MAX_DEPTH } from './json-faults.ts'
+import { parseWellFormed } from './well-formed.ts'
 
 /** Parses the arguments of a tool call; returns the text itself and its `fault` if it is not JSON. */
 export function parseArgs(text: string): { args: unknown; fault?: string } {
   if (typeof text !== 'string' || text.trim() === '') return { args: {} }
   try {
-    const args: unknown = JSON.parse(text)
+    // Models write null for the arguments of a tool that takes none.
+    const args = parseWellFormed(text) ?? {}
     if (isDeeperThan(args, MAX_DEPTH))
       return { args: text, fault: `they are nested deeper than ${MAX_DEPTH}` }
     return { args }

@@ -1,19 +1,20 @@
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
 import { isDeeperThan, MAX_DEPTH } from './json-faults.ts'
 import { toJson } from './to-json.ts'
+import { parseWellFormed } from './well-formed.ts'
 
 /**
- * Copies a tool's result as plain JSON data; undefined becomes null.
+ * Copies a tool's result as plain JSON data, without halves of surrogate pairs; undefined becomes null.
  * @throws RUN_ERR_TOOL_BAD_OUTPUT for a value without JSON: a cycle, a BigInt, a function, a Map or Set, a getter that throws
  * @throws RUN_ERR_TOOL_OUTPUT_TOO_LARGE if its JSON has more than `maxBytes` bytes
  */
 export function toToolOutput(value: unknown, maxBytes: number): unknown {
   if (value === undefined || value === null) return null
-  const text = typeof value === 'string' ? value : toJson(value, toFault)
+  const text = typeof value === 'string' ? value.toWellFormed() : toJson(value, toFault)
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw new RUN_ERR_TOOL_OUTPUT_TOO_LARGE(bytes, maxBytes)
-  if (typeof value === 'string') return value
-  const output: unknown = JSON.parse(text)
+  if (typeof value === 'string') return text
+  const output = parseWellFormed(text)
   if (isDeeperThan(output, MAX_DEPTH))
     throw new RUN_ERR_TOOL_BAD_OUTPUT(`it is nested deeper than ${MAX_DEPTH}`)
   return output

@@ -15,6 +15,7 @@ import type { ToolSet } from '../tools/tool-set.ts'
 import { LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ModelLoop } from './model-loop.ts'
+import { joinSections } from './step-changes.ts'
 
 /** One run of an agent or a team. */
 export interface LoopRun {
@@ -86,12 +87,11 @@ export async function beginLoop(
   const { instructions } = plan
   const text = await settle(typeof instructions === 'function' ? instructions(context) : instructions)
   const own = await settle(start.sections(questionOf(message?.input, context)))
-  const rest = [context.instructions, ...own].filter((section) => !!section)
-  const system = [text, ...rest].filter(Boolean).join('\n\n')
+  const rest = [context.instructions, ...own]
   await turn.begin({
     message,
     kept: context.messages,
-    system: system === '' ? undefined : system,
+    system: joinSections([text, ...rest]),
     isNew: context.newSession,
     limits: plan.history,
     model,

@@ -16,6 +16,7 @@ import type { InterruptibleStep } from '../models/interruptible-step.ts'
 import { ModelStep } from '../models/model-step.ts'
 import { prepareModel } from '../models/model.ts'
 import { stopAt } from '../models/stop-texts.ts'
+import { callIdsOf } from '../models/vendor-prompt.ts'
 import { OutputCheck } from '../output/output-format.ts'
 import type { Turn } from '../sessions/turn.ts'
 import { CallJournal } from '../tool-calls/call-journal.ts'
@@ -72,9 +73,8 @@ export class ModelLoop {
   readonly journal: LoopJournal | undefined
   readonly #steering: LoopSteering
   readonly #callerChoice: CallerChoice | undefined
-  // Frozen, for the functions of the app.
   #steps: readonly StepResult[] = Object.freeze([])
-  readonly #scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }
+  readonly #scope: AnswerScope
   #opened = 0
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
@@ -85,6 +85,7 @@ export class ModelLoop {
     this.#host = host
     const { delivery, steering } = host.context
     this.turn = turn
+    this.#scope = { callIds: callIdsOf(turn.prompt), providerCalls: new Map() }
     this.delivered = delivery && new DeliveredTurn(delivery, turn, host.context)
     this.#model = model
     this.#callerChoice = CallerChoice.of(host.context)
@@ -137,7 +138,7 @@ export class ModelLoop {
   }
 
   async #open(overrides: StepOverrides, earlier?: number): Promise<OpenStep> {
-    const { settings, toolChoice: planned } = this.#plan
+    const { settings, toolChoice: planned, retry, toolCallDeltas } = this.#plan
     this.#steering.read(this.#opened + 1 >= this.#maxSteps)
     const changes = await this.#changes()
     const index = this.#opened++
@@ -150,10 +151,9 @@ export class ModelLoop {
       ...settings,
       ...(tools.forModel && { tools: tools.forModel }),
       ...(tools.forModel && toolChoice !== undefined && { toolChoice: toModelChoice(toolChoice) }),
-      prompt: toStepPrompt(this.turn.prompt, this.#sections, this.tail, changes),
+      prompt: toStepPrompt(this.turn.prompt, model.provider, this.#sections, this.tail, changes),
       abortSignal: this.#host.guard.signal
     }
-    const { retry, toolCallDeltas } = this.#plan
     const calls = { model, retry, toolCallDeltas, tools, ...this.#host, ...this.#scope }
     const step =
       this.delivered?.step(calls, options, index, earlier) ?? new ModelStep(calls, options, index, earlier)

@@ -1,8 +1,10 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
-import { ToolChoiceSchema, requireOptions } from '@svc/registry/kit'
+import { ToolChoiceSchema, isBlank, requireOptions } from '@svc/registry/kit'
 import { prefixBadOptions, prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { appendMessage } from '../models/append-message.ts'
+import { toVendorPrompt } from '../models/vendor-prompt.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { optional, strict } from './model-options.ts'
 import type { PrepareStep, StepChanges, StepState } from './steps.ts'
@@ -53,19 +55,29 @@ export function splitSystem(
   return [prompt.slice(0, count), prompt.slice(count)]
 }
 
-/** The prompt of a step: that of its turn with the changes, and the messages that no session keeps. */
+/** The prompt of a step, for the vendor of its model: that of its turn with the changes, and the messages that no session keeps. */
 export function toStepPrompt(
   prompt: LanguageModelV4Prompt,
+  provider: string,
   sections: readonly (string | undefined)[],
   tail: readonly LanguageModelV4Message[],
   { instructions, messages }: StepChanges = {}
 ): LanguageModelV4Prompt {
-  if (instructions === undefined && messages === undefined)
-    return tail.length === 0 ? prompt : [...prompt, ...tail]
+  if (instructions === undefined && messages === undefined && tail.length === 0)
+    return toVendorPrompt(prompt, provider)
   const [system, rest] = splitSystem(prompt)
-  const content = [instructions, ...sections].filter(Boolean).join('\n\n')
-  const own = instructions === undefined ? system : [{ role: 'system' as const, content }]
-  return [...own, ...(messages ?? rest), ...tail]
+  const own =
+    instructions === undefined
+      ? system
+      : [{ role: 'system' as const, content: joinSections([instructions, ...sections]) }]
+  const step: LanguageModelV4Message[] = []
+  for (const message of [...own, ...(messages ?? rest), ...tail]) appendMessage(step, message)
+  return toVendorPrompt(step, provider)
+}
+
+/** The system prompt of its sections; empty without any. */
+export function joinSections(sections: readonly (string | undefined)[]): string {
+  return sections.filter((section) => section !== undefined && !isBlank(section)).join('\n\n')
 }
 
 /** Copies lists and plain objects at any depth; other objects, such as URLs and bytes, are shared. */

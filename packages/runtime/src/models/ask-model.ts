@@ -1,4 +1,5 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
+import { appendMessage } from './append-message.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { toModelFault } from './model-fault.ts'
 
@@ -25,11 +26,11 @@ async function ask(
   model: LanguageModelV4,
   { system, prompt, signal, responseFormat }: Question
 ): Promise<string> {
+  const messages: LanguageModelV4Message[] = []
+  appendMessage(messages, { role: 'system', content: system })
+  appendMessage(messages, { role: 'user', content: [{ type: 'text', text: prompt }] })
   const { stream } = await model.doStream({
-    prompt: [
-      { role: 'system', content: system },
-      { role: 'user', content: [{ type: 'text', text: prompt }] }
-    ],
+    prompt: messages,
     abortSignal: signal,
     ...(responseFormat && { responseFormat })
   })

@@ -15,15 +15,9 @@ import type {
 import { type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/registry'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
+import { toToolName } from '../tools/tool-names.ts'
 import { MadeParts } from './made-parts.ts'
-import {
-  isEmpty,
-  toObject,
-  toPromptFile,
-  toSafeName,
-  withOptions,
-  type AnswerContent
-} from './prompt-content.ts'
+import { toObject, toPromptFile, withOptions, type AnswerContent } from './prompt-content.ts'
 import { separateImage, type ProviderCalls, type ProviderOutcome } from './provider-result.ts'
 import { toUsage } from './to-usage.ts'
 import { ToolInputs } from './tool-inputs.ts'
@@ -170,10 +164,9 @@ export class ModelAnswer {
     return this.toolCalls.length > 0 ? 'tool-calls' : this.finishReason
   }
 
-  /** The answer as a message for the next model call; undefined when it is empty. */
-  toMessage(): LanguageModelV4Message | undefined {
-    const content = this.content.filter((part) => !isEmpty(part))
-    return content.length === 0 ? undefined : { role: 'assistant', content }
+  /** The answer as a message for the next model call. */
+  toMessage(): LanguageModelV4Message {
+    return { role: 'assistant', content: this.content }
   }
 
   #begin(type: Block['type'], id: string, metadata: SharedV4ProviderMetadata | undefined): OpenBlock {
@@ -263,7 +256,7 @@ export class ModelAnswer {
     const toolCallId = this.#inputs?.takeId(givenId) ?? this.#assignId(givenId)
     const { args, fault } = parseArgs(input)
     const promptPart: LanguageModelV4ToolCallPart = withOptions(
-      { type: 'tool-call', toolCallId, toolName: toSafeName(toolName), input: toObject(args) },
+      { type: 'tool-call', toolCallId, toolName: toToolName(toolName), input: toObject(args) },
       providerMetadata
     )
     this.content.push(promptPart)

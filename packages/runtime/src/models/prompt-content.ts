@@ -7,6 +7,7 @@ import type {
   LanguageModelV4ReasoningFilePart,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
+import { isBlank } from '@svc/registry/kit'
 
 /** The content of a model's answer, as the next prompt has it. */
 export type AnswerContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
@@ -14,11 +15,6 @@ export type AnswerContent = Extract<LanguageModelV4Message, { role: 'assistant' 
 /** Arguments for a prompt, where providers require an object. */
 export function toObject(args: unknown): object {
   return typeof args === 'object' && args !== null && !Array.isArray(args) ? args : {}
-}
-
-/** A tool's name for a prompt: providers refuse other characters, even in a name that the model invented. */
-export function toSafeName(toolName: string): string {
-  return /^[\w-]{1,64}$/.test(toolName) ? toolName : toolName.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
 }
 
 /** A file of a model for the next prompt; its bytes are base64, so that they can be recorded as JSON. */
@@ -53,9 +49,9 @@ export function restoreUrl(part: AnswerContent[number]): AnswerContent[number] {
   return { ...part, data: { ...part.data, url: new URL(part.data.url) } }
 }
 
-/** True for a part that providers refuse: an empty text. A reasoning without text may still hold a signature. */
+/** True for a part that providers refuse: a blank text. A reasoning without text may still hold a signature. */
 export function isEmpty(part: AnswerContent[number]): boolean {
-  if (part.type === 'text') return part.text === ''
+  if (part.type === 'text') return isBlank(part.text)
   return part.type === 'reasoning' && part.text === '' && part.providerOptions === undefined
 }
 

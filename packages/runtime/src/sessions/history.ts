@@ -68,7 +68,8 @@ function estimateTokens({ length }: string): number {
   return length / CHARACTERS_PER_TOKEN
 }
 
-function pairUp(messages: readonly SessionMessage[], from: number): SessionMessage[] {
+/** The messages from `from` on without tool calls that have no result, and results that have no call. */
+export function pairUp(messages: readonly SessionMessage[], from = 0): SessionMessage[] {
   const kept: SessionMessage[] = []
   for (let at = from; at < messages.length;) {
     const message = messages[at++]!

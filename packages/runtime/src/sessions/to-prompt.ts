@@ -6,12 +6,16 @@ import type {
   LanguageModelV4ToolResultPart
 } from '@ai-sdk/provider'
 import type { ContentPart, ContentReference, MessageInput, SessionMessage, ToolError } from '@svc/registry'
+import { isBlank } from '@svc/registry/kit'
 import type { AssistantMessage } from './to-session.ts'
 import type { UrlSupport } from '../files/url-support.ts'
 import type { ToolContentPart } from '../tools/tool-content.ts'
+import { appendMessage } from '../models/append-message.ts'
 import { toObject } from '../models/prompt-content.ts'
+import { toToolName, unusedName } from '../tools/tool-names.ts'
 
 type ResultPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number]
+type ToolMessage = Extract<SessionMessage, { role: 'tool' }>
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
 /** Appends a conversation to a prompt; replaces unsupported URLs with a text that names them. */
@@ -20,30 +24,36 @@ export function pushHistory(
   messages: readonly SessionMessage[],
   supports: UrlSupport
 ): void {
-  let results: LanguageModelV4ToolResultPart[] | undefined
-  // Results of the provider's own calls are a part of the answer that has the calls.
-  let answer: AssistantPart[] = []
-  for (const message of messages) {
-    if (message.role === 'tool') {
-      const { toolCallId, toolName, result, error } = message
-      const part = {
-        type: 'tool-result' as const,
-        toolCallId,
-        toolName,
-        output: toResultOutput(result, error)
-      }
-      if (answer.some((each) => isProviderCall(each, toolCallId))) answer.push(part)
-      else if (results === undefined) prompt.push({ role: 'tool', content: (results = [part]) })
+  // Models repeat ids in later turns, and providers refuse that.
+  const taken = new Set<string>()
+  for (let at = 0; at < messages.length;) {
+    const message = messages[at++]!
+    if (message.role === 'user') appendMessage(prompt, toUserMessage(message.content, supports))
+    if (message.role !== 'assistant') continue
+    const ids = new Map<string, string>()
+    for (const { toolCallId } of message.toolCalls ?? []) ids.set(toolCallId, unusedName(toolCallId, taken))
+    const answer = toAssistantContent(message, ids)
+    const results: LanguageModelV4ToolResultPart[] = []
+    for (let next = messages[at]; next?.role === 'tool'; next = messages[++at]) {
+      const part = toResultPart(next, ids)
+      // Results of the provider's own calls are a part of the answer that has the calls.
+      if (answer.some((each) => isProviderCall(each, part.toolCallId))) answer.push(part)
       else results.push(part)
-      continue
     }
-    results = undefined
-    answer = message.role === 'user' ? [] : toAssistantContent(message)
-    prompt.push(
-      message.role === 'user'
-        ? toUserMessage(message.content, supports)
-        : { role: 'assistant', content: answer }
-    )
+    appendMessage(prompt, { role: 'assistant', content: answer })
+    appendMessage(prompt, { role: 'tool', content: results })
+  }
+}
+
+function toResultPart(
+  { toolCallId, toolName, result, error }: ToolMessage,
+  ids: ReadonlyMap<string, string>
+): LanguageModelV4ToolResultPart {
+  return {
+    type: 'tool-result',
+    toolCallId: ids.get(toolCallId) ?? toolCallId,
+    toolName: toToolName(toolName),
+    output: toResultOutput(result, error)
   }
 }
 
@@ -66,14 +76,17 @@ export function toResultOutput(
   error: ToolError | undefined,
   content?: readonly ToolContentPart[]
 ): LanguageModelV4ToolResultOutput {
-  if (error !== undefined) return { type: 'error-text', value: error.message }
-  if (content !== undefined) return { type: 'content', value: content.map(toResultPart) }
-  return typeof result === 'string'
+  if (error !== undefined)
+    return { type: 'error-text', value: isBlank(error.message) ? error.code : error.message }
+  const shown = content?.filter((part) => part.type !== 'text' || !isBlank(part.text)) ?? []
+  if (shown.length > 0) return { type: 'content', value: shown.map(toContentPart) }
+  // Providers refuse blank texts: as JSON they are none.
+  return typeof result === 'string' && !isBlank(result)
     ? { type: 'text', value: result }
     : { type: 'json', value: (result ?? null) as never }
 }
 
-function toResultPart(part: ToolContentPart): ResultPart {
+function toContentPart(part: ToolContentPart): ResultPart {
   if (part.type === 'text') return { type: 'text', text: part.text }
   const { mimeType: mediaType, data, filename } = part
   return {
@@ -109,17 +122,15 @@ function describe(
 
 const INTERRUPTED = '[interrupted here]'
 
-function toAssistantContent({
-  text: said,
-  interrupted,
-  files = [],
-  toolCalls = []
-}: AssistantMessage): AssistantPart[] {
+function toAssistantContent(
+  { text: said, interrupted, files = [], toolCalls = [] }: AssistantMessage,
+  ids: ReadonlyMap<string, string>
+): AssistantPart[] {
   const text = interrupted === true ? `${said} ${INTERRUPTED}`.trimStart() : said
   const calls = toolCalls.map(({ toolCallId, toolName, args, providerExecuted }) => ({
     type: 'tool-call' as const,
-    toolCallId,
-    toolName,
+    toolCallId: ids.get(toolCallId) ?? toolCallId,
+    toolName: toToolName(toolName),
     input: toObject(args),
     ...(providerExecuted === true && { providerExecuted })
   }))

@@ -12,10 +12,12 @@ import {
 import { codeOf, isPromise } from '@svc/registry/kit'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import { wellFormed } from '../json/well-formed.ts'
+import { appendMessage } from '../models/append-message.ts'
 import { urlSupportOf } from '../files/url-support.ts'
 import { restorePrompt } from '../models/prompt-content.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
-import { cutHistory, type HistoryLimits } from './history.ts'
+import { cutHistory, pairUp, type HistoryLimits } from './history.ts'
 import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
 import { toSessionInput, toSessionStep, type AssistantMessage } from './to-session.ts'
 
@@ -37,7 +39,8 @@ export interface TurnStart {
   readonly message: TakenMessage | undefined
   /** The conversation so far, if the caller keeps it; the limits do not cut it. */
   readonly kept: readonly SessionMessage[] | undefined
-  readonly system: string | undefined
+  /** Left out if it is blank. */
+  readonly system: string
   /** True if the session has no history to load. */
   readonly isNew: boolean
   readonly limits: HistoryLimits
@@ -100,18 +103,19 @@ export class Turn {
   /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
   async begin({ message, kept, system, isNew, limits, model, words }: TurnStart): Promise<void> {
     this.#words = words
-    if (system !== undefined) this.#prompt.push({ role: 'system', content: system })
-    const history = kept ?? (isNew ? [] : await this.#load(limits))
+    appendMessage(this.#prompt, { role: 'system', content: system })
+    const history = (kept && pairUp(kept)) ?? (isNew ? [] : await this.#load(limits))
     if (history.length > 0) {
       const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
       pushHistory(this.#prompt, history, supports)
     }
     if (message === undefined) {
       // The newest models refuse an answer at the end.
-      if (history.at(-1)?.role === 'assistant') this.#prompt.push(toUserMessage(CONTINUE))
+      if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant')
+        this.#append(toUserMessage(CONTINUE))
       return
     }
-    this.#prompt.push(toUserMessage(message.shown))
+    appendMessage(this.#prompt, toUserMessage(message.shown))
     const asking = this.ask(message.input)
     if (isPromise(asking)) await asking
   }
@@ -137,21 +141,19 @@ export class Turn {
 
   /** Asks the model to correct an answer; neither the answer nor the request is stored. */
   askToCorrect(answer: ModelAnswer, request: string): void {
-    const message = answer.toMessage()
-    this.#prompt = [...this.#prompt, ...(message === undefined ? [] : [message]), toUserMessage(request)]
+    this.#append(answer.toMessage(), toUserMessage(request))
   }
 
   /** Adds a message that joined the run. */
   join(message: SteeringMessage): void {
     const content = typeof message === 'string' ? message : [...message]
-    this.#prompt = [...this.#prompt, toUserMessage(content)]
+    this.#append(toUserMessage(content))
     this.#messages.push({ role: 'user', content })
   }
 
   /** Continues after an answer without tool calls: messages have joined the run. */
   goOn(answer: ModelAnswer): void {
-    const message = answer.toMessage()
-    if (message !== undefined) this.#prompt = [...this.#prompt, message]
+    this.#append(answer.toMessage())
   }
 
   /** Adds one step: the model's answer, and the outcomes of its tool calls. Returns the message of the answer, unless it is empty. */
@@ -168,7 +170,7 @@ export class Turn {
       toolName: promptPart.toolName,
       output: toResultOutput(result, error, content)
     }))
-    this.#prompt = [...this.#prompt, answer.toMessage()!, { role: 'tool', content: results }]
+    this.#append(answer.toMessage(), { role: 'tool', content: results })
     return message
   }
 
@@ -185,18 +187,24 @@ export class Turn {
    * @throws RUN_ERR_STORE
    */
   save(context: SavingContext): Awaitable<void> {
-    const saving = this.#call(() => this.#append(context))
+    const saving = this.#call(() => this.#keep(context))
     if (isPromise(saving)) return saving.then(() => this.end())
     this.end()
   }
 
   /** Saves the turn of a run that has ended already. @throws the store's error */
   async saveLate(context: SavingContext): Promise<void> {
-    await this.#append(context)
+    await this.#keep(context)
     this.end()
   }
 
-  #append(context: SavingContext): Awaitable<void> {
+  #append(...messages: readonly LanguageModelV4Message[]): void {
+    const prompt = [...this.#prompt]
+    for (const message of messages) appendMessage(prompt, message)
+    this.#prompt = prompt
+  }
+
+  #keep(context: SavingContext): Awaitable<void> {
     if (this.#store === undefined) return
     if (this.#words === undefined) return this.#write(this.#store, context)
     const store = this.#store
@@ -209,7 +217,7 @@ export class Turn {
 
   #write(store: SessionStore, { idempotencyKey, redact, recordsInput }: SavingContext): Awaitable<void> {
     const messages = this.#messages.filter((message) => isSaved(message, recordsInput))
-    return store.append(this.#key, idempotencyKey, redact(messages))
+    return store.append(this.#key, idempotencyKey, redact(wellFormed(messages)))
   }
 
   /** Unlocks the session; discards unsaved messages. */

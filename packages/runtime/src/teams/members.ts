@@ -28,15 +28,3 @@ export function listMembers(members: readonly Runnable[], names = members.map(({
     .map(({ kind, description }, index) => `- ${names[index]}: ${description ?? `a ${kind}`}`)
     .join('\n')
 }
-
-/** A unique tool name for each member; providers allow letters, digits, `_` and `-` only. */
-export function toToolNames(members: readonly Runnable[]): string[] {
-  const taken = new Set<string>()
-  return members.map(({ name }) => {
-    const safe = name.replace(/[^\w-]/g, '_').slice(0, 60)
-    let free = safe
-    for (let count = 2; taken.has(free); count++) free = `${safe}_${count}`
-    taken.add(free)
-    return free
-  })
-}

@@ -8,7 +8,7 @@ import {
 } from '../runnables/base-runnable.ts'
 import { keepTurn } from './keep-turn.ts'
 import { coordinate } from './modes/coordinate.ts'
-import { toToolNames } from './members.ts'
+import { toToolNames } from '../tools/tool-names.ts'
 import { parallel } from './modes/parallel.ts'
 import { route } from './modes/route.ts'
 import { sequence } from './modes/sequence.ts'
@@ -88,7 +88,7 @@ export class Team<
   /** The names under which its leader calls the members, or those of the members that answer the caller. */
   override get toolNames(): readonly string[] | undefined {
     const { mode, members } = this.#plan
-    if (mode === 'coordinate') return toToolNames(members)
+    if (mode === 'coordinate') return toToolNames(members.map((member) => member.name))
     const answering = mode === 'sequence' ? members.slice(0, 1) : members
     const names = answering.map((member) => member.toolNames)
     return names.every((each) => each !== undefined) ? names.flat() : undefined

@@ -21,6 +21,7 @@ import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.t
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
 import type { PlainSchema } from '../schemas/plain-schema.ts'
+import { wellFormed } from '../json/well-formed.ts'
 import type { ArgsOf, Schema, SchemaInput } from '../schemas/schema.ts'
 
 /** The call a tool serves. */
@@ -203,8 +204,8 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
     throw new RUN_ERR_BAD_TOOL(`the input of "${name}" is not the schema of an object`)
   return Object.freeze({
     name,
-    description,
-    inputSchema: input.plain,
+    description: description.toWellFormed(),
+    inputSchema: wellFormed(input.plain),
     validateInput: input.validate,
     validateOutput:
       output === undefined

@@ -185,7 +185,7 @@ t.test('prepareStep changes one step: model, instructions, messages, tools and t
   t.strictSame(namesIn(other.calls[0]), ['look'])
   t.strictSame(
     model.calls[1]?.prompt.map(({ role }) => role),
-    ['system', 'assistant', 'tool']
+    ['system', 'user', 'assistant', 'tool']
   )
   t.strictSame(namesIn(model.calls[1]), ['done'])
   t.strictSame(model.calls[1]?.toolChoice, { type: 'tool', toolName: 'done' })

@@ -5,15 +5,17 @@ import { makeCall } from '../helpers/make-call.ts'
 import { makeTeam, member } from '../helpers/make-team.ts'
 
 const user = (content: string) => ({ role: 'user', content })
-const toBob = { toolCalls: [{ toolName: 'route', toolCallId: 'r0', args: { member: 'bob' } }] }
+const toBob = (_call?: unknown, index = 0) => ({
+  toolCalls: [{ toolName: 'route', toolCallId: `r${index}`, args: { member: 'bob' } }]
+})
 /** What the conversation of a routing leader has of a member's answer. */
-const routed = (result: string) => [
+const routed = (result: string, toolCallId = 'r0') => [
   {
     role: 'assistant',
     text: '',
-    toolCalls: [{ toolCallId: 'r0', toolName: 'route', args: { member: 'bob' } }]
+    toolCalls: [{ toolCallId, toolName: 'route', args: { member: 'bob' } }]
   },
-  { role: 'tool', toolCallId: 'r0', toolName: 'route', result }
+  { role: 'tool', toolCallId, toolName: 'route', result }
 ]
 const interrupted = (text: string) => ({ role: 'assistant', text, interrupted: true })
 const open = (text: string): ScriptedTurn => ({
@@ -74,7 +76,7 @@ t.test(
     next.delivery.play()
     await next.ended
     t.strictSame(next.delivery.sent, ['It is one..'])
-    t.strictSame(await messages(), [...first, user('Time?'), ...routed('It is one.')])
+    t.strictSame(await messages(), [...first, user('Time?'), ...routed('It is one.', 'r1')])
   }
 )
 

@@ -3,17 +3,18 @@ import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
 import { MAX_TIMER, toStoredError } from '@svc/registry/kit'
 import { inlineRoot } from '../../schemas/plain-schema.ts'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
+import { toToolNames } from '../../tools/tool-names.ts'
 import { createToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
 import { converse } from '../../loop/converse.ts'
 import { leadRun } from '../leader.ts'
-import { contentOf, listMembers, toToolNames } from '../members.ts'
+import { contentOf, listMembers } from '../members.ts'
 import type { TeamRun } from '../team-run.ts'
 
 /** The leader calls the members as its tools, and answers. */
 export function coordinate(run: TeamRun, plan: LoopPlan, input: RunInput): AsyncGenerator<YieldedPart, void> {
   const { members } = run.plan
-  const names = toToolNames(members)
+  const names = toToolNames(members.map((member) => member.name))
   const task = `You lead a team. Its members are tools that you can call, several at once where that helps:
 ${listMembers(members, names)}
 Delegate what they do better than you. They do not see the conversation: give each of them everything it needs. Then

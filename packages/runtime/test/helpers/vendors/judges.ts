@@ -138,10 +138,14 @@ export const judgeMessages: Judge = ({ messages = [], tools, system = [] }) => {
 
 const GEMINI_NAME = /^[A-Za-z_][\w.-]{0,63}$/
 
+// A user may follow the responses of functions, which are of a user too.
+const roleOf = ({ role, parts }: Message) =>
+  parts?.some(({ functionResponse }) => functionResponse !== undefined) ? 'tool' : role
+
 /** Gemini's `generateContent`. */
 export const judgeContents: Judge = ({ contents = [], tools = [], systemInstruction }) => {
   const faults = [
-    ...judgeTurns(rolesOf(contents), 'user', ['user']),
+    ...judgeTurns(contents.map(roleOf), 'user', ['user', 'tool']),
     ...judgeNames(namesOf(tools.flatMap((tool) => tool.functionDeclarations ?? [])), GEMINI_NAME),
     ...(systemInstruction?.parts ?? []).filter(({ text }) => isBlank(text)).map(() => 'system: a blank text')
   ]

@@ -20,7 +20,7 @@ export async function loadConversation(
     await turn.begin({
       message: undefined,
       kept: context.messages,
-      system: undefined,
+      system: '',
       isNew: context.newSession,
       limits: plan.history,
       model
