@@ -244,6 +244,12 @@ export const RUN_ERR_TOO_MANY_RUNS = createError(
   'Too many of your runs are in progress',
   429
 )
+/** The runs of the owner that only wait take as much memory as they may. */
+export const RUN_ERR_WAITING_LIMIT = createError(
+  'RUN_ERR_WAITING_LIMIT',
+  'Too many of your runs wait for answers or for their turn',
+  429
+)
 /** The run cannot wait in the queue: no other process could begin it from what is stored. */
 export const RUN_ERR_NOT_QUEUEABLE = createError<[string]>(
   'RUN_ERR_NOT_QUEUEABLE',

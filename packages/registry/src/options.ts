@@ -48,10 +48,12 @@ export const RegistryOptionsSchema = optionsSchema<RegistryOptions>({
 
 /** Limits of a run engine. */
 export interface EngineLimits {
-  /** Concurrent runs; default 1,000. */
+  /** Concurrent runs, without those that only wait; default 1,000. */
   maxRuns?: number
   /** Concurrent runs per owner, except anonymous; default 100. */
   maxRunsPerOwner?: number
+  /** Bytes, about, that runs which only wait take in memory, per owner, anonymous included; default 67,108,864. */
+  maxWaitingBytesPerOwner?: number
   /** Bytes of one run's log, as JSON; default 67,108,864. */
   maxLogBytes?: number
   /** Schedules per owner, anonymous included; default 100. Those whose only instant is over do not count. */
@@ -63,6 +65,7 @@ export interface EngineLimits {
 const EngineLimitsSchema = optionsSchema<EngineLimits>({
   maxRuns: Type.Integer({ minimum: 1 }),
   maxRunsPerOwner: Type.Integer({ minimum: 1 }),
+  maxWaitingBytesPerOwner: Type.Integer({ minimum: 0 }),
   maxLogBytes: Type.Integer({ minimum: 1024 }),
   maxSchedulesPerOwner: Type.Integer({ minimum: 0 }),
   maxWebhooksPerOwner: Type.Integer({ minimum: 0 })
@@ -190,6 +193,7 @@ export interface RunEngineOptions {
 export const ENGINE_DEFAULTS = Object.freeze({
   maxRuns: 1_000,
   maxRunsPerOwner: 100,
+  maxWaitingBytesPerOwner: 67_108_864,
   maxLogBytes: 67_108_864,
   maxSchedulesPerOwner: 100,
   maxWebhooksPerOwner: 20,

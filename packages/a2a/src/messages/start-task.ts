@@ -39,8 +39,7 @@ export async function startTask(
   const start = exposed.startOptions(agent)
   const accompanying = toEnvelope(surface, call, request)
   const envelope = isPromise(accompanying) ? await accompanying : accompanying
-  let isAsked = false
-  let onAsked: (() => void) | undefined
+  const asking = new Asking()
   const run = await startOnce(surface, agent, toInput(message.parts, agent), {
     ...start,
     sessionId: message.contextId,
@@ -50,10 +49,7 @@ export async function startTask(
     whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
     afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
     startKey: toStartKey(message, surface, call),
-    onInputRequest() {
-      isAsked = true
-      onAsked?.()
-    }
+    onInputRequest: asking.onRequest
   })
   const { runId, sessionId } = run
   const fromLog = () => waitUntilSettled(runs, runId)
@@ -89,10 +85,10 @@ export async function startTask(
   const settled = () => {
     // It may wait long: the client gets the task as submitted.
     if (run.queued && agent.queue !== true) return Promise.resolve(undefined)
-    if (isAsked) return fromLog()
+    if (asking.isAsked) return fromLog()
     return new Promise<RunResult | undefined>((resolve) => {
       run.result().then(resolve, () => resolve(undefined))
-      onAsked = () => resolve(fromLog())
+      asking.onAsked = () => resolve(fromLog())
     })
   }
   return {
@@ -100,6 +96,17 @@ export async function startTask(
     messages: task.messages,
     settled,
     storeTask: repliesAlone ? storeTask : undefined
+  }
+}
+
+// Whether a run has asked for an input. It holds nothing of the request: the engine keeps it while the run waits.
+class Asking {
+  isAsked = false
+  onAsked: (() => void) | undefined
+  readonly onRequest = () => {
+    this.isAsked = true
+    this.onAsked?.()
+    this.onAsked = undefined
   }
 }
 

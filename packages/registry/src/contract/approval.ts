@@ -45,7 +45,7 @@ export interface ApprovalRequest {
   /** Milliseconds until the approval counts as denied; default 300,000, at most 2,147,483,647. */
   timeout?: number
   /**
-   * True if a resumed run requests the same approval again. While such a run waits for nothing else and runs no step, it may
+   * True if a resumed run requests the same approval again. While a resumable run waits for nothing else and runs no step, it may
    * leave memory until the answer resumes it. Default false.
    */
   durable?: boolean

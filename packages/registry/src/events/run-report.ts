@@ -26,16 +26,21 @@ export type RunEnd =
 export class RunReport {
   readonly #origin: Origin
   readonly #ran: Ran
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
   // Redacts the chunks of the answer, if they may contain a caller's key.
   #answer: TextInIncrements | undefined
   #ended = false
 
-  /** Emits the start. */
-  constructor(origin: Origin, ran: Ran) {
+  /**
+   * Emits the start.
+   * @param begunAt when the run began, in milliseconds since the epoch, if its start was emitted before
+   */
+  constructor(origin: Origin, ran: Ran, begunAt?: number | false) {
     this.#origin = origin
     this.#ran = ran
-    emitEvent(origin, ran, 'run.start', () => ({ sessionId: origin.sessionId }))
+    const isBegun = typeof begunAt === 'number'
+    this.#startedAt = performance.now() - (isBegun ? Date.now() - begunAt : 0)
+    if (!isBegun) emitEvent(origin, ran, 'run.start', () => ({ sessionId: origin.sessionId }))
   }
 
   /** Takes a yielded part. A possible beginning of a key is held back until the next one. */

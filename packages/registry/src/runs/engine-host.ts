@@ -5,7 +5,9 @@ import { codeOf } from '../contract/create-error.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { ControlMessage } from '../contract/ports/control-bus.ts'
+import type { LeftTurn } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
+import { isTerminalStatus } from '../contract/run-record.ts'
 import { SILENT_LOG, type RunLog } from '../contract/run-log.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import { RUN_ERR_INTERRUPTED } from '../errors.ts'
@@ -21,7 +23,8 @@ import { guardStores } from '../stores/upkeep/guard-stores.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported, StoreWatch } from '../stores/upkeep/store-watch.ts'
 import { sweepRegularly } from '../stores/upkeep/sweep-stores.ts'
-import { obeyCancel, type CancelHost } from './cancel-run.ts'
+import { cancelElsewhere, cancelHere, obeyCancel, type CancelHost } from './cancel-run.ts'
+import { heldBytesOf } from './held-bytes.ts'
 import { InputAnswers, type AnswerHost } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
@@ -32,8 +35,9 @@ import { LostRuns } from './recovery/lost-runs.ts'
 import type { QueuedTurn, ResumeHost } from './recovery/resume-run.ts'
 import { TakeOver, type TakeOverHost } from './recovery/take-over.ts'
 import { TransientParts } from './log/transient-parts.ts'
-import type { DormantWait, HostedRun } from './run-host.ts'
+import type { CountedRun, DormantWait, HostedRun } from './run-host.ts'
 import { RunLimits } from './run-limits.ts'
+import type { StartOptions } from './start-options.ts'
 import { obeySteer } from './turns/join-run.ts'
 import { takeQueuedTurn } from './turns/queued-turn.ts'
 import { QueuePositions } from './turns/queue-positions.ts'
@@ -151,6 +155,36 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
 
   dormant(run: HostedRun, wait: DormantWait): void {
     void this.interrupted.unload(run, wait)
+  }
+
+  mayUnload({ redact, authorize, surface }: StartOptions): boolean {
+    // No one else knows the caller's key, or a policy of this one start.
+    if (redact !== undefined) return false
+    return (
+      authorize === undefined || (surface !== undefined && this.exposures.policyOf(surface) !== undefined)
+    )
+  }
+
+  async cancelUnloaded(runId: string, left?: LeftTurn | null): Promise<boolean> {
+    if (await cancelHere(this, runId, left)) return true
+    const run = await this.stores.runs.find(runId)
+    if (this.stores.lease === undefined || run === undefined || isTerminalStatus(run.status)) return false
+    await cancelElsewhere(this, runId)
+    return true
+  }
+
+  requireWait(run: CountedRun): void {
+    // What has a checkpoint in another store leaves memory.
+    if (!run.resumable || !this.durable) this.live.limits.requireHold(run.record.owner, heldBytesOf(run))
+  }
+
+  waits(run: CountedRun): void {
+    run.heldBytes = heldBytesOf(run)
+    this.live.waits(run)
+  }
+
+  works(run: CountedRun): void {
+    this.live.works(run)
   }
 
   lost(run: HostedRun, reason: unknown): void {

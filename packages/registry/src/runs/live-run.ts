@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunInput } from '../contract/content-part.ts'
-import type { NumberedPart, Part, YieldedPart } from '../contract/part.ts'
+import type { Part, YieldedPart } from '../contract/part.ts'
 import type { InputOutcome } from '../contract/input.ts'
 import type { RecordedStepOptions } from '../contract/run-context.ts'
-import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '../errors.ts'
 import { RunReport } from '../events/run-report.ts'
@@ -16,7 +15,6 @@ import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import { PartSource } from './part-source.ts'
 import type { RunJournal } from './journal/context-journal.ts'
 import { PartWriter } from './log/part-writer.ts'
-import { readParts } from './log/log-reader.ts'
 import { toStartPart } from './new-run.ts'
 import { isPromise } from '../contract/ports/awaitable.ts'
 import type { Ending } from './final-state.ts'
@@ -30,7 +28,6 @@ import type { SteeredRun } from './turns/steering.ts'
 import { takeTurn } from './turns/take-turn.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { logFault, logLate, logLost } from './run-logging.ts'
-import { Settlement } from './settlement.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -44,7 +41,6 @@ export class LiveRun
   implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost, AcceptingRun
 {
   readonly writer: PartWriter
-  readonly #host: RunHost
   readonly #earlier: Earlier | undefined
   #ownStores: Stores | undefined
   #source: PartSource | undefined
@@ -52,11 +48,9 @@ export class LiveRun
   #ended = false
   // While its turn is being kept nothing else ends it.
   #isHeld = false
-  readonly #settlement = new Settlement()
 
   constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
     super(host, runnable, options, earlier)
-    this.#host = host
     this.#earlier = earlier
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
@@ -73,34 +67,25 @@ export class LiveRun
   /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
   begin(input: RunInput, resumable: boolean, recorded: unknown): void {
     this.resumable = resumable
+    this.input = input
     try {
       if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), recorded)
-      if (this.#earlier !== undefined) {
-        this.waits.resume(this.#earlier.log.answered)
-        this.waits.onDormant((wait) => this.#host.dormant(this, wait))
-      }
+      if (this.#earlier !== undefined) this.waits.resume(this.#earlier.log.answered)
     } catch (err) {
       return void this.end({ error: err })
     }
     this.executed = this.#execute(input)
   }
 
-  result(): Promise<RunResult> {
-    return this.#settlement.result
-  }
-
-  parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
-    return readParts(this.#host, this.runId, after, signal)
-  }
-
   /** @param left how it leaves its turn to a later message; a run whose turn is saved ends by itself */
   async cancel(left?: LeftTurn | null): Promise<boolean> {
+    if (this.unloaded) return this.host.cancelUnloaded(this.runId, left)
     if (left && this.turnSaved) return false
     if (left) this.record.leftTurn ??= left
     const isKept = left?.keep === true && !this.#ended
     const canceled = isKept ? await (this.keeping ??= this.#keepTurn(left)) : this.end(CANCELED)
     await this.writer.idle()
-    if (isTaken(this.#host.stores, this.loss)) return false
+    if (isTaken(this.host.stores, this.loss)) return false
     if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
     return canceled
   }
@@ -126,14 +111,22 @@ export class LiveRun
     if (!this.#ended) this.leave()
     await this.writer.idle()
     // If the store fails, it counts as a death.
-    if (this.suspended) await this.#host.left(this)
+    if (this.suspended) await this.host.left(this)
+  }
+
+  unload(): Promise<void> {
+    this.unloaded = true
+    this.input = undefined
+    return this.suspend()
   }
 
   /** Stops without a last part: another process resumes or ends the run, or has done so. */
   leave(reason: unknown = new RUN_ERR_SUSPENDED()): void {
     this.suspended = true
-    this.#settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
-    if (this.#host.stores.lease) this.#settlement.elsewhere = () => this.#host.resultElsewhere(this.runId)
+    this.settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
+    if (this.unloaded) this.settlement.report = undefined
+    if (this.unloaded || this.host.stores.lease)
+      this.settlement.elsewhere = () => this.host.resultElsewhere(this.runId)
     this.#leave(reason)
   }
 
@@ -144,6 +137,12 @@ export class LiveRun
 
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
     if (this.#ended || this.#isHeld) return Promise.reject(this.lateSignal.why)
+    try {
+      this.host.requireWait(this)
+    } catch (err) {
+      this.end({ error: err })
+      return Promise.reject(this.lateSignal.why)
+    }
     return this.waits.ask(asked, asker)
   }
 
@@ -172,18 +171,17 @@ export class LiveRun
 
   /** Its waits, for its context. */
   get waits(): RunWaits {
-    return (this.#waits ??= new RunWaits(this, this.#earlier))
+    if (this.#waits !== undefined) return this.#waits
+    this.#waits = new RunWaits(this, this.#earlier)
+    if (this.resumable && this.host.mayUnload(this.options))
+      this.#waits.onDormant((wait) => this.host.dormant(this, wait))
+    return this.#waits
   }
 
   write(part: Part, change: RunChange): void {
     this.writer.write(part, change)
     if (change.input !== undefined) this.options.onInputRequest?.()
-    else this.#host.progressed(this)
-  }
-
-  // The store must know the input first.
-  expire(inputId: string): void {
-    this.writer.whenIdle(() => this.#host.expireInput(inputId))
+    else this.host.progressed(this)
   }
 
   requireOpen(): void {
@@ -193,7 +191,7 @@ export class LiveRun
   stepSettled(err?: unknown): void {
     if (err !== undefined || !this.mayResume) return void this.#isLostTo(err)
     this.losses = 0
-    this.#host.progressed(this)
+    this.host.progressed(this)
   }
 
   /** Ends the run; true for the one call that did. */
@@ -204,7 +202,7 @@ export class LiveRun
     const final = this.writer.finish(how)
     const { outcome, reason, fault } = final
     if (fault !== undefined) logFault(this, fault.err, fault.error)
-    this.#settlement.outcome = outcome
+    this.settlement.outcome = outcome
     this.lateSignal.reason = reason
     this.writer.end(final)
     this.#release()
@@ -213,10 +211,14 @@ export class LiveRun
 
   async #execute(input: RunInput): Promise<void> {
     try {
-      const taking = takeTurn(this, this.#host)
+      const taking = takeTurn(this, this.host)
       if (isPromise(taking)) await taking
       const context = new HostedContext(this)
-      this.#settlement.report = new RunReport(context, this.runnable)
+      this.settlement.report = new RunReport(
+        context,
+        this.runnable,
+        this.#earlier?.isUnloaded && this.createdAt
+      )
       this.#source = new PartSource(this.runnable.stream(input, context))
       await this.#source.deliverTo((part) => acceptPart(this, part))
       this.end({ type: 'finish', finishReason: 'stop' })
@@ -227,27 +229,27 @@ export class LiveRun
   }
 
   accepted(part: YieldedPart): void {
-    this.#settlement.report?.take(part)
+    this.settlement.report?.take(part)
     if (this.resumed) this.#waits?.take(part)
   }
 
   // After a store failure a run is left to be resumed instead of ending with the error.
   #isLostTo(err: unknown): boolean {
-    if ((this.mayResume && isReported(err)) || isTaken(this.#host.stores, err)) this.#storeFailed(err)
+    if ((this.mayResume && isReported(err)) || isTaken(this.host.stores, err)) this.#storeFailed(err)
     return this.loss !== undefined
   }
 
   #storeFailed(err: unknown): void {
     if (this.loss) return
     this.loss = err
-    if (isTaken(this.#host.stores, err)) return this.leave(err)
+    if (isTaken(this.host.stores, err)) return this.leave(err)
     this.losses++
     logLost(this, err)
     this.suspended = this.resumable
     const goesOn = this.mayResume && isReported(err)
-    this.#settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
+    this.settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
     this.#leave(err)
-    this.#host.lost(this, err)
+    this.host.lost(this, err)
   }
 
   // Stops the run without a last part.
@@ -269,7 +271,7 @@ export class LiveRun
     this.writer.flush()
     await this.writer.idle()
     try {
-      if (!this.#ended) await leaveTurn(this.#host.stores, this.record, left)
+      if (!this.#ended) await leaveTurn(this.host.stores, this.record, left)
     } catch (err) {
       this.#storeFailed(err)
     }
@@ -290,8 +292,8 @@ export class LiveRun
     // The run has ended only when its last part is in the log, or cannot be written.
     this.writer.whenIdle(() => {
       this.turn?.leave(this.suspended)
-      this.#host.ended(this)
-      this.#settlement.due()
+      this.host.ended(this)
+      this.settlement.due()
     })
   }
 }

@@ -2,6 +2,7 @@ import { RUN_ERR_DRAINING } from '../errors.ts'
 import { PassingMap } from '../stores/passing-map.ts'
 import { Drain } from './drain.ts'
 import type { LiveRun } from './live-run.ts'
+import type { CountedRun } from './run-host.ts'
 import type { RunLimits } from './run-limits.ts'
 
 /** The runs in progress in this process, counted against the engine's limits. */
@@ -34,7 +35,7 @@ export class LiveRuns {
     return this.#runs.values()
   }
 
-  /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS */
+  /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT */
   requireVacancy(owner: string): void {
     if (this.draining) throw new RUN_ERR_DRAINING()
     this.limits.require(owner)
@@ -43,6 +44,16 @@ export class LiveRuns {
   enter(run: LiveRun): void {
     this.#runs.add(run.runId, run)
     this.limits.enter(run.record.owner)
+  }
+
+  /** A run begins to wait, and counts for its owner only, with what it holds. */
+  waits({ record, heldBytes }: CountedRun): void {
+    this.limits.waits(record.owner, heldBytes)
+  }
+
+  /** A run has waited. */
+  works({ record, heldBytes }: CountedRun): void {
+    this.limits.works(record.owner, heldBytes)
   }
 
   /** A run that was started before a drain, and begins during it, begins no steps. */

@@ -60,7 +60,7 @@ export interface RunEngine {
   readonly closed: AbortSignal
   /**
    * Starts a run; resolves once its record is stored. Without an input, `messages` must end with what is to be answered.
-   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_WHEN_BUSY, RUN_ERR_SESSION_BUSY, RUN_ERR_NO_TURN, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_KEY_REUSED,
+   * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN, RUN_ERR_WHEN_BUSY, RUN_ERR_SESSION_BUSY, RUN_ERR_NO_TURN, RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT, RUN_ERR_KEY_REUSED,
    * RUN_ERR_NO_LEASE, RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
@@ -109,7 +109,7 @@ export interface RunEngine {
   /**
    * Recovers the runs that a crash left in the store, a page at a time. Ends them as `failed` with RUN_ERR_INTERRUPTED and returns
    * their number. Resumable runs are resumed instead, a few at a time, once their runnable is known, and end like the others after
-   * `resumeTimeout`. A resumed run that only waits for durable inputs and times leaves memory until it is woken. New runs may
+   * `resumeTimeout`. A resumable run that only waits for durable inputs and times leaves memory until it is woken. New runs may
    * start in the meantime. If several processes share the stores, only runs that none of them has are recovered, and from then on
    * also those that another one leaves. @throws what the store throws; call it again
    */

@@ -2,11 +2,12 @@ import type { AnswerSeal } from '../access/answer-seal.ts'
 import type { Exposures } from '../access/exposures.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { EventBus } from '../contract/event-bus.ts'
-import type { StoredRun } from '../contract/ports/run-store.ts'
+import type { LeftTurn, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
 import type { RecordOptions } from '../options.ts'
+import type { HoldingRun } from './held-bytes.ts'
 import type { TransientParts } from './log/transient-parts.ts'
 import type { SessionNotices } from './turns/session-notices.ts'
 import type { RecalledLog } from './recovery/recalled-log.ts'
@@ -32,8 +33,21 @@ export interface HostedRun {
   readonly mayResume: boolean
   /** Resolves when its runnable has returned. */
   readonly executed: Promise<void> | undefined
+  /** The bytes that it holds while it waits. */
+  readonly heldBytes: number
   /** Leaves it as it is, for another process to resume. */
   suspend(): Promise<void>
+  /** Leaves it as it is, until what it waits for has it loaded again. */
+  unload(): Promise<void>
+}
+
+/** What stays in memory of a run that was unloaded. */
+export interface Unloaded {
+  readonly heldBytes: number
+  /** Its runnable, unless runs of its name are resumed anyway. */
+  readonly runnable: Runnable | undefined
+  /** As in `StartOptions`. */
+  readonly onInputRequest?: (() => void) | undefined
 }
 
 /** What a dormant run waits for. */
@@ -42,6 +56,13 @@ export interface DormantWait {
   readonly until: number
   /** The inputs whose answers end a wait. */
   readonly inputIds: readonly string[]
+}
+
+/** A run as the limits count it. */
+export interface CountedRun extends HoldingRun {
+  readonly record: Pick<StoredRun, 'owner'>
+  readonly resumable: boolean
+  heldBytes: number
 }
 
 /** The parts of the engine that a run needs. */
@@ -66,8 +87,18 @@ export interface RunHost {
   /** The run's log can no longer be written. */
   lost(run: HostedRun, reason: unknown): void
   expireInput(inputId: string): void
-  /** A resumed run only waits; it may leave memory. */
+  /** True if what the run was started with is known again once it is loaded. */
+  mayUnload(options: StartOptions): boolean
+  /** The run only waits; it may leave memory. */
   dormant(run: HostedRun, wait: DormantWait): void
+  /** Ends a run as canceled that was unloaded; false if it has ended. */
+  cancelUnloaded(runId: string, left?: LeftTurn | null): Promise<boolean>
+  /** Checks that a run may wait. @throws RUN_ERR_WAITING_LIMIT */
+  requireWait(run: CountedRun): void
+  /** The run begins to wait for an input or for its turn. */
+  waits(run: CountedRun): void
+  /** The run waits no more. */
+  works(run: CountedRun): void
 }
 
 /** The number of store failures in a row, without progress, after which a run is no longer resumed. */
@@ -80,4 +111,6 @@ export interface Earlier {
   readonly log: RecalledLog
   /** How often its store failed since it last made progress; default 0. */
   readonly losses?: number | undefined
+  /** True if this process has unloaded it, and not another one left it. */
+  readonly isUnloaded?: boolean
 }

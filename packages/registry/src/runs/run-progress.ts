@@ -28,6 +28,11 @@ export class RunProgress {
     return this.#seq
   }
 
+  /** The bytes of the parts, as JSON. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Adds a part that is already in the log. */
   recall(entry: LogEntry): void {
     const { part } = entry

@@ -1,19 +1,25 @@
 import type { AnswerSeal } from '../access/answer-seal.ts'
 import { redactStores } from '../access/redact-stores.ts'
+import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
+import type { NumberedPart } from '../contract/part.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { RunLog } from '../contract/run-log.ts'
+import type { RunResult } from '../contract/run-result.ts'
 import type { Runnable } from '../contract/runnable.ts'
+import { readParts } from './log/log-reader.ts'
+import type { PartWriter } from './log/part-writer.ts'
 import { newRun } from './new-run.ts'
 import { MAX_LOSSES, type Earlier, type RunHost } from './run-host.ts'
-import { LateSignal } from './settlement.ts'
+import { LateSignal, Settlement } from './settlement.ts'
 import type { StartOptions } from './start-options.ts'
 import { SteeringInbox } from './turns/steering.ts'
 import type { RunTurn } from './turns/run-turn.ts'
 
 /** What a run in progress is made of, as the engine sees it. */
-export class RunState {
+export abstract class RunState {
+  abstract readonly writer: PartWriter
   readonly runId: string
   readonly sessionId: string
   readonly createdAt: number
@@ -30,9 +36,14 @@ export class RunState {
   readonly resumed: boolean
   resumable = false
   suspended = false
+  /** True if it has left memory until what it waits for has it loaded again. */
+  unloaded = false
+  input: RunInput
+  heldBytes = 0
   /** Why its log could not be written, if so. */
   loss: unknown
   losses: number
+  readonly settlement = new Settlement()
   readonly lateSignal = new LateSignal()
   executed: Promise<void> | undefined
   /** Pending while its record is being stored. */
@@ -43,7 +54,10 @@ export class RunState {
   /** The messages that join it; undefined if none may. */
   readonly inbox: SteeringInbox | undefined
 
+  protected readonly host: RunHost
+
   constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier: Earlier | undefined) {
+    this.host = host
     this.runnable = runnable
     this.options = options
     this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
@@ -57,6 +71,24 @@ export class RunState {
     this.resumed = earlier !== undefined && this.record.epoch > 1
     this.losses = earlier?.losses ?? 0
     if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
+  }
+
+  result(): Promise<RunResult> {
+    return this.settlement.result
+  }
+
+  parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
+    return readParts(this.host, this.runId, after, signal)
+  }
+
+  waiting(isWaiting: boolean): void {
+    if (isWaiting) this.host.waits(this)
+    else this.host.works(this)
+  }
+
+  // The store must know the input first.
+  expire(inputId: string): void {
+    this.writer.whenIdle(() => this.host.expireInput(inputId))
   }
 
   get queued(): boolean {

@@ -6,8 +6,9 @@ import { RunInputs, type InputHost } from './inputs/run-inputs.ts'
 import type { DormantWait, Earlier } from './run-host.ts'
 import { StepJournal, type JournalHost } from './journal/step-journal.ts'
 
-// Milliseconds without activity before a run counts as dormant.
+// Milliseconds without activity before a run counts as dormant: one that was loaded to wait, and one whose answer may come soon.
 const GRACE = 25
+const FIRST_GRACE = 1_000
 // A shorter wait is not worth unloading the run for.
 const MIN_DORMANCY = 1_000
 
@@ -24,11 +25,13 @@ export class RunWaits {
   readonly #earlier: Earlier | undefined
   #journal: StepJournal | undefined
   #onDormant: ((wait: DormantWait) => void) | undefined
-  #grace: NodeJS.Timeout | undefined
+  readonly #grace: number
+  #timer: NodeJS.Timeout | undefined
 
   constructor(host: WaitsHost, earlier?: Earlier) {
     this.#host = host
     this.#earlier = earlier
+    this.#grace = earlier === undefined ? FIRST_GRACE : GRACE
     this.#inputs = new RunInputs(host, earlier?.record.inputs)
   }
 
@@ -86,25 +89,26 @@ export class RunWaits {
   /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
     this.#onDormant = undefined
-    clearTimeout(this.#grace)
+    clearTimeout(this.#timer)
     this.#inputs.abandon(reason)
   }
 
   // Whatever a step or an answer triggers starts within the grace period.
   #look(): void {
     if (this.#onDormant === undefined) return
-    clearTimeout(this.#grace)
+    clearTimeout(this.#timer)
     if (this.#dormantUntil === undefined) return
-    this.#grace = setTimeout(() => {
+    this.#timer = setTimeout(() => {
       const until = this.#dormantUntil
       if (until === undefined) return
       if (this.#host.writer.idle() !== undefined) this.#look()
       else this.#onDormant?.({ until, inputIds: this.#inputs.pending })
-    }, GRACE).unref()
+    }, this.#grace).unref()
   }
 
   // Undefined while the run is active, or will be soon.
   get #dormantUntil(): number | undefined {
+    if (this.#inputs.pending.length === 0 && this.#sleeps.size === 0) return undefined
     const inputs = this.#inputs.dormantUntil
     if (inputs === undefined || this.#journal?.idle === false) return undefined
     const until = Math.min(inputs, ...Array.from(this.#sleeps, (sleep) => sleep.until))

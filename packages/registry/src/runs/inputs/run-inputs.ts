@@ -35,6 +35,8 @@ export interface InputHost {
   /** Other processes encrypt credentials for it. */
   readonly seal: Pick<AnswerSeal, 'publicKey'>
   write(part: Part, change: RunChange): void
+  /** It begins to wait for inputs, or waits for none any more. */
+  waiting(isWaiting: boolean): void
   readonly writer: Pick<PartWriter, 'idle' | 'whenStored'>
   /** Cancels an input whose time is over, unless it was answered in the meantime. */
   expire(inputId: string): unknown
@@ -131,6 +133,7 @@ export class RunInputs {
 
   /** When the first wait ends, or Infinity; undefined while one of them, or credentials, keep the run in memory. */
   get dormantUntil(): number | undefined {
+    if (this.#waiting.size === 0) return this.#hasSecret ? undefined : Infinity
     if (this.#hasSecret) return undefined
     const waiting = [...this.#waiting.values()]
     if (!waiting.every(({ durable }) => durable)) return undefined
@@ -166,7 +169,10 @@ export class RunInputs {
     const left = Math.min(Math.max(0, expiresAt - timeOf(this.#host.stores)), MAX_TIMER)
     const timer = setTimeout(() => this.#host.expire(inputId), left).unref()
     const waiting = { ...deferred, input, timer, durable }
-    if (this.#waiting.size === 0) this.#waitsSince = performance.now()
+    if (this.#waiting.size === 0) {
+      this.#waitsSince = performance.now()
+      this.#host.waiting(true)
+    }
     this.#waiting.set(inputId, waiting)
     return waiting
   }
@@ -176,6 +182,7 @@ export class RunInputs {
     if (waiting === undefined) return undefined
     if (this.#waiting.size === 1) this.#waitedMs = this.waitedMs
     this.#waiting.delete(inputId)
+    if (this.#waiting.size === 0) this.#host.waiting(false)
     clearTimeout(waiting.timer)
     return waiting
   }

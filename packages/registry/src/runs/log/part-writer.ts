@@ -76,6 +76,11 @@ export class PartWriter {
     this.#writer.write(this.#progress.next(part), change, record)
   }
 
+  /** The bytes of the log. */
+  get bytes(): number {
+    return this.#progress.bytes
+  }
+
   /** The run has its turn. */
   work(): void {
     this.#writer.write(undefined, { status: 'working', at: Date.now() })

@@ -48,11 +48,11 @@ export class InterruptedRuns {
     this.#timeout = timeout
     // Shared stores count the runs of an owner themselves; other nodes may have those that are parked here.
     const { stores, live } = host
-    this.#parked = new ParkedRuns(stores.lease ? new OwnerCounts() : live.limits.owners, stores)
+    this.#parked = new ParkedRuns(stores.lease ? new OwnerCounts() : live.limits.owners, live.limits, stores)
     this.#loader = new RunLoader({
       engine: host,
       parked: this.#parked,
-      runnableOf: (run) => this.#runnables.get(runnableKeyText(run))?.runnable,
+      runnableOf: (run) => this.#runnableOf(run),
       awaitRunnable: (run) => this.#awaitRunnable(run)
     })
   }
@@ -147,14 +147,22 @@ export class InterruptedRuns {
 
   /** Unloads a dormant run until an answer or this time wakes it. */
   async unload(run: HostedRun, { until, inputIds }: DormantWait): Promise<void> {
-    const { runId, record } = run
+    const { runId, record, runnable, options, heldBytes } = run
     if (this.#host.closing.aborted) return
-    const unloaded = run.suspend()
+    const unloaded = run.unload()
     this.#unloading.set(runId, unloaded)
     await unloaded
     this.#unloading.delete(runId)
     if (this.#host.closing.aborted || !run.suspended) return
-    this.#parked.park(record, { at: until, act: () => void this.wake(runId), inputIds })
+    const { onInputRequest } = options
+    // What is stored elsewhere takes no memory.
+    const kept = {
+      heldBytes: this.#host.durable ? 0 : heldBytes,
+      runnable: this.knows(record) ? undefined : runnable,
+      onInputRequest
+    }
+    const due = { at: until, act: () => void this.wake(runId), inputIds }
+    this.#parked.park({ ...record, unloaded: kept }, due)
   }
 
   /**
@@ -169,7 +177,7 @@ export class InterruptedRuns {
     if (run === undefined) return this.#host.live.has(runId)
     const { lease } = this.#host.stores
     if (inputId !== undefined && !this.#parked.awaitsInput(runId, inputId)) return lease === undefined
-    if (this.#runnables.has(runnableKeyText(run))) await within(ANSWERS_WITHIN, this.#loader.load(run))
+    if (this.#runnableOf(run) !== undefined) await within(ANSWERS_WITHIN, this.#loader.load(run))
     else if (!this.#parked.awaitsRunnable(runId)) this.#awaitRunnable(run)
     if (lease === undefined || this.#host.live.has(runId)) return true
     // Another node may have a run that is parked here, and has to when this one closes.
@@ -195,7 +203,7 @@ export class InterruptedRuns {
     for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
     if (this.#host.closing.aborted) return
     try {
-      await resumeRun(this.#host, run.runnable, run.runId, run)
+      await resumeRun(this.#host, run.runnable, run.runId, { own: run })
     } catch (err) {
       if (!isDamaged(err)) throw err
       await endLeftRun(this.#host.stores, run.runId, err)
@@ -232,6 +240,10 @@ export class InterruptedRuns {
     if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.load(run, size) }
     this.#awaitRunnable(run)
     return undefined
+  }
+
+  #runnableOf(run: ParkedRun): Runnable | undefined {
+    return this.find(run) ?? run.unloaded?.runnable
   }
 
   // Null if it has no checkpoint.

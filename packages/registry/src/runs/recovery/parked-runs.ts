@@ -2,10 +2,14 @@ import type { RunnableKey } from '../../contract/names.ts'
 import type { LeftRun } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import { MAX_TIMER, timeOf } from '../../timers.ts'
-import type { OwnerCounts } from '../run-limits.ts'
+import type { Unloaded } from '../run-host.ts'
+import type { OwnerCounts, RunLimits } from '../run-limits.ts'
 
 /** The fields of an unfinished run with which it can be loaded. */
-export type ParkedRun = Omit<LeftRun, 'cancelRequested' | 'checkpointBytes'>
+export interface ParkedRun extends Omit<LeftRun, 'cancelRequested' | 'checkpointBytes'> {
+  /** If this process has unloaded it. */
+  readonly unloaded?: Unloaded | undefined
+}
 
 /** An action on a run that is still parked at a given time. */
 interface Due {
@@ -27,23 +31,26 @@ interface Parked {
 /** The unfinished runs that are not loaded: they wait for their runnable, for an answer, for a time, or for their turn. */
 export class ParkedRuns {
   readonly #owners: OwnerCounts
+  readonly #limits: Pick<RunLimits, 'hold'>
   readonly #stores: Pick<Stores, 'lease'>
   readonly #parked = new Map<string, Parked>()
 
   /** @param stores whose clock decides when a run is due */
-  constructor(owners: OwnerCounts, stores: Pick<Stores, 'lease'>) {
+  constructor(owners: OwnerCounts, limits: Pick<RunLimits, 'hold'>, stores: Pick<Stores, 'lease'>) {
+    this.#limits = limits
     this.#owners = owners
     this.#stores = stores
   }
 
   /** Parks a run, or parks it again with another due time. */
   park(run: ParkedRun, due?: Due): void {
-    const { runId, registry, kind, name, owner } = run
+    const { runId, registry, kind, name, owner, unloaded } = run
     this.take(runId)
     // Only these fields: there may be very many parked runs.
-    const parked: Parked = { run: { runId, registry, kind, name, owner }, due, timer: undefined }
+    const parked: Parked = { run: { runId, registry, kind, name, owner, unloaded }, due, timer: undefined }
     this.#parked.set(runId, parked)
     this.#owners.add(owner)
+    this.#limits.hold(owner, unloaded?.heldBytes ?? 0)
     if (due === undefined) return
     const wait = () => {
       const left = due.at - timeOf(this.#stores)
@@ -81,7 +88,9 @@ export class ParkedRuns {
     const parked = this.#parked.get(runId)
     if (parked === undefined) return false
     clearTimeout(parked.timer)
-    this.#owners.remove(parked.run.owner)
+    const { owner, unloaded } = parked.run
+    this.#owners.remove(owner)
+    this.#limits.hold(owner, -(unloaded?.heldBytes ?? 0))
     return this.#parked.delete(runId)
   }
 

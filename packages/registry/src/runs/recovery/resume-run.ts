@@ -9,7 +9,7 @@ import { restoreInput } from '../kept-input.ts'
 import { LiveRun } from '../live-run.ts'
 import type { LiveRuns } from '../live-runs.ts'
 import { toRecordedInput } from '../recorded-input.ts'
-import type { RunHost } from '../run-host.ts'
+import type { RunHost, Unloaded } from '../run-host.ts'
 import type { StartOptions } from '../start-options.ts'
 import { isPoisoned } from './deaths.ts'
 import { endLeftRun, recallProgress } from './left-runs.ts'
@@ -48,19 +48,26 @@ export interface OwnRun {
   readonly losses: number
 }
 
+/** What this process has of a run besides what is stored. */
+export interface KnownRun {
+  /** In the process that started it. */
+  readonly own?: OwnRun
+  /** Its epoch if this process has leased it. */
+  readonly leased?: number | undefined
+  /** If this process has unloaded it. */
+  readonly unloaded?: Unloaded | undefined
+}
+
 /**
  * Leases a run and resumes it from its checkpoint, or ends it if that is not possible; true if it was resumed, false if it has ended or
  * another process has it.
- * @param own in the process that started it
- * @param leased its epoch if this process has leased it
  * @throws RUN_ERR_DAMAGED, RUN_ERR_STORE
  */
 export async function resumeRun(
   host: ResumeHost,
   runnable: Runnable,
   runId: string,
-  own?: OwnRun,
-  leased?: number
+  { own, leased, unloaded }: KnownRun = {}
 ): Promise<boolean> {
   const { stores, maxLogBytes, exposures } = host
   let { deaths } = host
@@ -78,8 +85,9 @@ export async function resumeRun(
   const record = { ...stored, epoch, inputs: await openAnswers({ seal: host.seal, runs }, stored) }
   if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
-  const options = own?.options ?? toStartOptions(record, state, exposures)
-  const earlier = { record, ...recalled, losses: own?.losses }
+  const { onInputRequest } = unloaded ?? {}
+  const options = own?.options ?? { ...toStartOptions(record, state, exposures), onInputRequest }
+  const earlier = { record, ...recalled, losses: own?.losses, isUnloaded: unloaded !== undefined }
   const placed = new LiveRun(host, runnable, options, earlier)
   const { refusal, instead, begun } = await host.takeQueuedTurn(placed, input)
   if (refusal !== undefined) return endLeftRun(stores, runId, refusal, epoch).then(() => false)

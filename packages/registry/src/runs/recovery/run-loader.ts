@@ -112,7 +112,7 @@ export class RunLoader {
     const { engine, parked } = this.#host
     const { runId } = run
     try {
-      return await resumeRun(engine, runnable, runId, undefined, leased)
+      return await resumeRun(engine, runnable, runId, { leased, unloaded: run.unloaded })
     } catch (err) {
       logFault(engine, err, runId, 'a run could not be resumed')
       if (isDamaged(err)) {

@@ -4,13 +4,14 @@ import type { StoredRun } from '../../contract/ports/run-store.ts'
 import type { Stores } from '../../contract/ports/stores.ts'
 import type { PartWriter } from '../log/part-writer.ts'
 import type { TransientPart, TransientParts } from '../log/transient-parts.ts'
+import type { CountedRun, RunHost } from '../run-host.ts'
 import type { RunTurn } from './run-turn.ts'
 import type { SessionNotices } from './session-notices.ts'
 
 /** A run before its turn. */
-export interface WaitingRun {
+export interface WaitingRun extends CountedRun {
   readonly runId: string
-  readonly record: Pick<StoredRun, 'status'>
+  readonly record: Pick<StoredRun, 'status' | 'owner'>
   readonly writer: PartWriter
   readonly turn: RunTurn | undefined
   /** True if it was accepted while the session was busy. */
@@ -20,7 +21,7 @@ export interface WaitingRun {
 }
 
 /** The parts of the engine that waiting runs need. */
-export interface WaitingHost {
+export interface WaitingHost extends Pick<RunHost, 'requireWait' | 'waits' | 'works'> {
   readonly stores: Stores
   readonly transients: TransientParts
   readonly sessionNotices: SessionNotices
@@ -35,12 +36,19 @@ export function takeTurn(run: WaitingRun, host: WaitingHost): Awaitable<void> {
   const { turn } = run
   if (turn === undefined) return
   if (!run.queued && !run.resumed) return turn.take(NEVER, () => {})
+  if (run.queued) host.requireWait(run)
   const notice = new QueueNotice(run, host, turn.sessionKey)
   const taking = turn.take(run.lateSignal.signal, (place) => notice.show(place))
   const work = () => {
     if (run.queued || run.record.status === 'submitted') run.writer.work()
   }
-  return isPromise(taking) ? taking.finally(() => notice.end()).then(work) : work()
+  if (!isPromise(taking)) return work()
+  host.waits(run)
+  const taken = () => {
+    notice.end()
+    host.works(run)
+  }
+  return taking.finally(taken).then(work)
 }
 
 /** The transient part that shows a queued run's place in the line of its session. */
