@@ -1,5 +1,5 @@
 import type { Principal, RunLog } from '@svc/registry'
-import { logFault, toChallenge } from '@svc/registry/kit'
+import { logFault, reserveMemory, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
@@ -46,7 +46,7 @@ export function perform(
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
   const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return operation.handle(served, new RequestCall(served, caller, codec, extensions), decoded)
+  return operation.handle(served, new RequestCall(served, caller, answer, codec, extensions), decoded)
 }
 
 // A class: an object literal would define its accessor again for every request.
@@ -62,10 +62,12 @@ class RequestCall implements Call {
   readonly inline: InlineFiles | undefined
   readonly #surface: Pick<Surface, 'fileUrl'>
   readonly #caller: Caller
+  readonly #answer: Answer
 
   constructor(
     surface: Pick<Surface, 'fileUrl' | 'exposeToolResults' | 'inline'>,
     caller: Caller,
+    answer: Answer,
     codec: Codec,
     extensions: readonly string[]
   ) {
@@ -80,10 +82,16 @@ class RequestCall implements Call {
     this.inline = surface.inline
     this.#surface = surface
     this.#caller = caller
+    this.#answer = answer
   }
 
   get origin(): string {
     return `${this.#caller.protocol}://${this.#caller.host}`
+  }
+
+  reserve(bytes: number): Promise<void> | undefined {
+    const { raw } = this.#answer
+    return raw && reserveMemory(raw, this.principal.sub, bytes)
   }
 
   fileUrl(taskId: string, fileId: string): string {

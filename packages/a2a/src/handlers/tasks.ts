@@ -15,7 +15,9 @@ export async function get(
   call: Call,
   { id, historyLength }: Requests['get']
 ): Promise<Task> {
-  return readTask(surface, await requireTask(surface, call, id), call, { historyLength })
+  const run = await requireTask(surface, call, id)
+  await call.reserve(run.bytes)
+  return readTask(surface, run, call, { historyLength })
 }
 
 /** Cancels a task and its run. @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_NOT_CANCELABLE */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Principal, RunLog } from '@svc/registry'
 import type { ProtocolVersion } from '../wire/versions.ts'
 import type { AgentCard } from './agent-card.ts'
@@ -105,6 +106,8 @@ export interface Call extends Outputs {
   readonly extensions: readonly string[]
   /** The scheme and host the client connected to. */
   readonly origin: string
+  /** Waits until an answer made of so many bytes may be in memory; at once over gRPC. @throws RUN_ERR_READER_LEFT */
+  reserve(bytes: number): Promise<void> | undefined
 }
 
 /** What an operation needs of a request, whatever its binding; a `FastifyRequest` is one. */
@@ -122,4 +125,6 @@ export interface Caller {
 /** Where the headers of an answer go; a `FastifyReply` is one. */
 export interface Answer {
   header(name: string, value: string | number): unknown
+  /** The reply over HTTP. */
+  readonly raw?: ServerResponse
 }

@@ -15,6 +15,8 @@ const SLICE = 5
 
 /** Bytes of a run whose result is sent at once. */
 const MAX_WHOLE = 131_072
+/** Larger ones, which Socket.IO encodes as a whole, are read and sent one after another. */
+let sending: Promise<unknown> = Promise.resolve()
 
 /** Options of a feed. */
 export interface FeedOptions extends Omit<Projection, 'runId'> {
@@ -116,20 +118,21 @@ export class Feed {
       this.#emitLast(last)
       return false
     }
-    this.#readResult()
-      .then((result) => this.#emitLast(last, result))
-      .catch((err: unknown) => this.#end(err))
+    this.#finishWithResult(last).catch((err: unknown) => this.#end(err))
     return false
   }
 
   // The result has the full text of the run, and its files.
-  async #readResult(): Promise<RunResult | null | undefined> {
-    const { runs } = this.#options
-    const run = await runs.stores.runs.find(this.#reader.runId)
-    const result = run && (await loadResult(runs.stores, run))
-    // Socket.IO encodes an event as a whole.
-    if (run !== undefined && run.bytes > MAX_WHOLE) await nextTurn()
-    return result
+  async #finishWithResult(last: LogEntry): Promise<void> {
+    const { stores } = this.#options.runs
+    const run = await stores.runs.find(this.#reader.runId)
+    const send = async () => {
+      if (!this.#closed) this.#emitLast(last, run && (await loadResult(stores, run)))
+    }
+    if (run === undefined || run.bytes <= MAX_WHOLE) return send()
+    const sent = sending.then(nextTurn).then(send)
+    sending = sent.catch(() => {})
+    return sent
   }
 
   #emitLast(last: LogEntry, result?: RunResult | null): void {

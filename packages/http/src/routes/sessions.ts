@@ -6,6 +6,7 @@ import {
   ownerOfSessions,
   presentOf,
   requireSession,
+  reserveMemory,
   SessionChangeSchema,
   SessionForkSchema,
   SessionSchema,
@@ -140,6 +141,7 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
     const page = await sessions.messages(session, {
       limit,
       bytes: MAX_LENGTH,
+      admit: (bytes) => reserveMemory(reply.raw, principal.sub, bytes),
       ...(before !== undefined && { before }),
       ...(branch !== undefined && { branch })
     })

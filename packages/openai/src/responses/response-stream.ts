@@ -1,5 +1,5 @@
 import type { LogEntry } from '@svc/registry'
-import { encodePieces } from '@svc/registry/kit'
+import { encodePieces, isShort } from '@svc/registry/kit'
 import type { SseProjection } from '@svc/registry/sse'
 import { sizeOfEntry } from '@svc/registry/store-kit'
 import type { ResponseEvent } from '../wire/response-events.ts'
@@ -38,8 +38,7 @@ export class ResponseStream implements SseProjection {
   encode(entry: LogEntry): string | Iterable<string> {
     const { seq, part } = entry
     const builder = this.#builder
-    const size = sizeOfEntry(entry)
-    this.#size += size
+    this.#size += sizeOfEntry(entry)
     if (part.type === 'text' && !part.source?.length) {
       const place = builder.extend(seq, part.text)
       if (place !== undefined) return this.#encodeDelta(place, part.text)
@@ -48,7 +47,8 @@ export class ResponseStream implements SseProjection {
     if (builder.id !== this.#id) return ''
     this.#ended = builder.isOver
     const news = events.filter((event) => event.sequence_number > this.#startingAfter)
-    const isLarge = (this.#ended ? this.#size : size) > MAX_WHOLE
+    // Events repeat what the log has so far.
+    const isLarge = this.#size > MAX_WHOLE && !news.every((event) => isShort(event, MAX_WHOLE))
     return isLarge ? this.#encodeLarge(news) : news.map(encodeEvent).join('') + this.#end
   }
 

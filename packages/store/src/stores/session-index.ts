@@ -41,12 +41,12 @@ export function createSessionIndex(
         return isForked ? findSession(trx, sessionKeyText({ ...key, sessionId })) : undefined
       }),
     forks: (key) => findForks(db, sessionKeyText(key)),
-    async messages(key, { limit, bytes, contents, before: cursor, branch }): Promise<MessagePage> {
+    async messages(key, { before: cursor, branch, limit, ...how }): Promise<MessagePage> {
       const sessionKey = sessionKeyText(key)
       const before = cursor === undefined ? undefined : parseMessageCursor(cursor)
       const named = branch === undefined ? undefined : await requireTurn(db, sessionKey, branch)
       const end = named && before === undefined ? await findLeaf(db, sessionKey, named) : undefined
-      const from = { end, before, bytes, contents }
+      const from = { end, before, ...how }
       const { messages: found, isCut } = await readMessages(db, sessionKey, limit + 1, from, skipDamaged)
       const page = found.slice(0, limit).toReversed()
       const isFirst = found.length <= limit && !isCut

@@ -26,15 +26,19 @@ export interface ReadFrom {
   readonly end?: Place | undefined
   /** Only messages before this one of the session, on its branch. */
   readonly before?: number | undefined
-  /** Characters of JSON of all messages; a larger one is read alone. */
+  /** Bytes of JSON of all messages; a larger one is read alone. */
   readonly bytes?: number | undefined
   /** False: each message is null. */
   readonly contents?: boolean | undefined
+  /** Called before a large message is read. */
+  readonly admit?: ((bytes: number) => unknown) | undefined
 }
 
 interface MessageRow extends Place {
   readonly turnId: string
   readonly short: string | null
+  /** Bytes of the message. */
+  readonly size: number
 }
 
 /** Reads messages of a branch of a session, newest first; a damaged one is null. `isCut` is true if not all fit into `bytes`. */
@@ -55,12 +59,13 @@ export async function readMessages(
   const pause = createPause()
   const messages: PlacedMessage[] = []
   let left = from.bytes ?? Infinity
-  for (const { key, seq, turnId, short } of await readRows(db, sessionKey, limit, from)) {
+  for (const { key, seq, turnId, short, size } of await readRows(db, sessionKey, limit, from)) {
+    left -= size
+    if (left < 0 && messages.length > 0) return { messages, isCut: true }
+    if (short === null) await from.admit?.(size)
     const stored = short ?? (await readLarge(db, { key, seq }))
     // The session was removed meanwhile.
     if (stored === undefined) break
-    left -= stored.length
-    if (left < 0 && messages.length > 0) return { messages, isCut: true }
     const message = parseStored<SessionMessage>(stored) ?? null
     if (message === null) skipDamaged('session_message', `${key} ${seq}`)
     messages.push({ key, seq, turnId, message })
@@ -81,19 +86,20 @@ async function readRows(
   const own = selectRows(db, contents).where('session_key', '=', key).where('seq', '<=', last)
   const found = await db
     .selectFrom(own.orderBy('seq', 'desc').limit(limit).as('own'))
-    .select(['seq', 'turn_id', 'short'])
+    .select(['seq', 'turn_id', 'short', 'size'])
     .select([sql<string | null>`null`.as('parent_key'), sql<number | null>`null`.as('parent_seq')])
     .unionAll(
       db
         .selectFrom(selectBranches(db, { key, seq }, 1).as('branch'))
         .select(['first_seq as seq', sql<null>`null`.as('turn_id'), sql<null>`null`.as('short')])
+        .select(sql<number>`0`.as('size'))
         .select(['parent_key', 'parent_seq']) as never
     )
     .execute()
   const branch = found.find(({ parent_key }) => parent_key !== null)
   const rows = found
     .filter(({ parent_key, seq: at }) => parent_key === null && at >= (branch?.seq ?? 0))
-    .map(({ seq: at, turn_id: turnId, short }) => ({ key, seq: at, turnId, short }))
+    .map(({ seq: at, turn_id: turnId, short, size }) => ({ key, seq: at, turnId, short, size }))
     .toSorted((a, b) => b.seq - a.seq)
   const left = limit - rows.length
   if (branch !== undefined && left > 0)
@@ -124,13 +130,13 @@ async function readBefore(
     const left: number = limit - found.length
     const { stretches, rest } = await findStretches(db, next, left)
     if (stretches.length > 0)
-      for (const { session_key: key, seq, turn_id: turnId, short } of await selectRows(db, contents)
+      for (const { session_key: key, seq, turn_id: turnId, short, size } of await selectRows(db, contents)
         .select('session_key')
         .where(({ eb, and, or }) => or(stretches.map((stretch) => and(isIn(eb as never, stretch)))))
         .orderBy('seq', 'desc')
         .limit(left)
         .execute())
-        found.push({ key, seq, turnId, short })
+        found.push({ key, seq, turnId, short, size })
     next = rest
   }
   return found
@@ -141,10 +147,11 @@ function isIn(eb: ExpressionBuilder<Tables, 'session_message'>, { key, from, to 
 }
 
 function selectRows(db: Kysely<Tables>, contents: boolean) {
+  const size = contents ? sql<number>`octet_length(message)` : sql<number>`0`
   const short = contents
     ? sql<string | null>`case when octet_length(message) <= ${MAX_PAGED} then message end`
     : sql<string | null>`null`
-  return db.selectFrom('session_message').select(['seq', 'turn_id', short.as('short')])
+  return db.selectFrom('session_message').select(['seq', 'turn_id', short.as('short'), size.as('size')])
 }
 
 async function readLarge(db: Kysely<Tables>, { key, seq }: Place): Promise<string | undefined> {

@@ -56,6 +56,8 @@ export interface MessageQuery {
   limit: number
   /** Characters of JSON of all of them; a larger message is alone on its page. Default: no limit. */
   bytes?: number
+  /** Called by stores that copy a message of over 65,536 bytes, before they read it; they wait for a promise. */
+  admit?: (bytes: number) => Awaitable<void> | undefined
   /** False: only the places of messages are read, and each `message` is null. Default: true. */
   contents?: boolean
   /** The `nextCursor` of the previous page, which is on the same branch. */
