@@ -11,6 +11,7 @@ import registryPlugin, {
 import { pause } from '@svc/registry/testing'
 import { Agent, recallMemory, Team, Workflow } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
+import store from '@svc/store'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { serve, until, type Served } from './helpers/serve.ts'
@@ -282,6 +283,7 @@ t.test('two runnables of the same kind and name need different ids, at start and
   }
   const cases: ((app: FastifyInstance) => Promise<unknown>)[] = [
     async (app) => {
+      await app.register(store, { url: 'sqlite::memory:' })
       await app.register(http, { prefix: '/a', registry: having() })
       await app.register(http, { prefix: '/b', registry: having() })
     },
@@ -331,6 +333,28 @@ t.test('two runnables of the same kind and name need different ids, at start and
   await app.close()
   b.add({ ...assistantOf('b'), name: 'one' })
   t.pass('a closed app holds up nobody')
+})
+
+t.test('registries without ids need none while runs are in memory', async (t) => {
+  const [first, second, third] = [createRegistry(), createRegistry(), createRegistry()]
+  first.add(assistantOf('first'))
+  second.add(assistantOf('second'))
+  third.add({ ...assistantOf('third'), name: 'other' })
+  const served = await serve(t, async (app) => {
+    for (const [name, registry] of Object.entries({ first, second, third })) {
+      await app.register(http, { prefix: `/${name}`, registry })
+      await app.register(a2a, { basePath: `/a2a/${name}`, registry })
+    }
+  })
+  const { ask } = served
+  const runId = await start(served, '/second/agents/assistant/run', 'wait')
+  t.match(await ask('GET', `/second/runs/${runId}`), { status: 200 })
+  for (const other of ['first', 'third'])
+    t.match(await ask('GET', `/${other}/runs/${runId}`), { status: 404 }, other)
+  t.match(await ask('POST', `/second/runs/${runId}/cancel`), { status: 200 })
+  const { body } = await ask('POST', '/first/agents/assistant/run', { input: 'x' })
+  t.equal(body.text, 'first')
+  t.throws(() => third.add(assistantOf('third')), { code: 'REG_ERR_ID_SHARED' }, 'ids do not change later')
 })
 
 t.test('a runnable passed to a surface replaces the one of the same name in its registry', async (t) => {

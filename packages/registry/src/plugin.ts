@@ -66,7 +66,10 @@ export function installEngine(
   app.decorate('webhooks', runs.webhooks)
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
-  app.addHook('onReady', async () => runs.exposures.requireDistinct())
+  app.addHook('onReady', async () => {
+    if (stores === undefined) runs.exposures.deriveIds()
+    runs.exposures.requireDistinct()
+  })
   app.addHook('onReady', async () => {
     const isQueued = runs.exposures.list().some(({ runnable }) => runnable.queue === true)
     // The store itself says what is missing: `runs` reports every failure as that of a store that is away.

@@ -2,12 +2,13 @@ import { RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from '../contract
 import type { Runnable } from '../contract/runnable.ts'
 import { createRegistry, type Registry } from '../registry.ts'
 import type { RunScope } from '../contract/ports/run-scope.ts'
-import { idOf } from './registry-of.ts'
 import type { SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions, SurfaceStartOptions } from './surface-options.ts'
 
 /** The parts of `Exposures` that one surface needs. */
 export interface AllSurfaces {
+  /** The id that a registry has in this app. */
+  idOf(registry: Registry): string
   /** The home of a runnable that this surface names. */
   homeOf(runnable: Runnable, surface: Exposed): Home
   /** True if only another registry or surface has this runnable. */
@@ -47,8 +48,8 @@ export class Exposed {
   readonly #all: AllSurfaces
   readonly #kinds: readonly RunnableKind[]
   readonly #named = createRegistry()
-  readonly #registered: SurfaceStartOptions | undefined
   #byName: ReadonlyMap<string, Named> | undefined
+  #registeredStart: SurfaceStartOptions | undefined
 
   constructor(all: AllSurfaces, options: SurfaceOptions) {
     const { surface, registry, kinds = RUNNABLE_KINDS, named = [], policy } = options
@@ -59,7 +60,6 @@ export class Exposed {
     this.given = named
     this.#kinds = kinds
     for (const runnable of named) this.#named.add(runnable)
-    if (registry !== false) this.#registered = this.#startIn(idOf(registry))
   }
 
   get(kind: RunnableKind, name: string): Runnable | undefined {
@@ -100,6 +100,12 @@ export class Exposed {
     return named?.runnable === runnable ? named.start : this.#registered!
   }
 
+  /** Registries have other ids than before, which nothing has used yet. */
+  forgetIds(): void {
+    this.#byName = undefined
+    this.#registeredStart = undefined
+  }
+
   /**
    * True if a run belongs to this surface: it is of a named runnable, or has the registry's id, unless only others have its
    * runnable. The runnable need not be registered now.
@@ -107,7 +113,7 @@ export class Exposed {
   shows(run: RunnableKey): boolean {
     const { registry, kind, name } = run
     if (this.#find(run)?.key.registry === registry) return true
-    if (this.registry === false || idOf(this.registry) !== registry || !this.#kinds.includes(kind))
+    if (this.registry === false || this.#all.idOf(this.registry) !== registry || !this.#kinds.includes(kind))
       return false
     return this.registry.get(kind, name) !== undefined || !this.#all.isForeign(run, this.registry)
   }
@@ -117,7 +123,7 @@ export class Exposed {
     const runnables = this.keys()
     if (this.registry === false || this.#kinds.length === 0) return { runnables }
     const except = this.#all.foreignKeys(this.registry)
-    return { runnables, registry: { id: idOf(this.registry), kinds: this.#kinds, except } }
+    return { runnables, registry: { id: this.#all.idOf(this.registry), kinds: this.#kinds, except } }
   }
 
   /** The ids of the registries that the surface's runs belong to. */
@@ -142,7 +148,7 @@ export class Exposed {
     const { registry, kind, name } = key
     const named = this.#named.get(kind, name)
     if (named !== undefined) return this.#find(key)?.key.registry === registry ? named : undefined
-    if (this.registry === false || idOf(this.registry) !== registry) return undefined
+    if (this.registry === false || this.#all.idOf(this.registry) !== registry) return undefined
     return added?.registry === this.registry ? added.runnable : this.#getRegistered(kind, name)
   }
 
@@ -165,6 +171,11 @@ export class Exposed {
         return [`${kind}/${name}`, { runnable, key, registry, start: this.#startIn(id) }]
       })
     ))
+  }
+
+  get #registered(): SurfaceStartOptions | undefined {
+    if (this.registry === false) return undefined
+    return (this.#registeredStart ??= this.#startIn(this.#all.idOf(this.registry)))
   }
 
   #startIn(registry: string): SurfaceStartOptions {

@@ -24,6 +24,7 @@ export interface ExposureListeners {
 export class Exposures implements AllSurfaces {
   readonly #surfaces: Exposed[] = []
   readonly #wires: Wire[] = []
+  readonly #derivedIds = new Map<Registry, string>()
   /** The default of all surfaces. */
   readonly policy: AppPolicy
 
@@ -82,15 +83,38 @@ export class Exposures implements AllSurfaces {
   }
 
   foreignKeys(registry: Registry): RunnableKey[] {
-    const id = idOf(registry)
+    const id = this.idOf(registry)
     const named = this.#surfaces
       .flatMap((surface) => surface.keys(registry))
       .filter((key) => key.registry === id)
-    const others = this.#registries().filter((other) => other !== registry && idOf(other) === id)
+    const others = this.#registries().filter((other) => other !== registry && this.idOf(other) === id)
     const registered = others.flatMap((other) =>
       other.list().map((each) => keyOf({ registry: id, runnable: each }))
     )
     return [...named, ...registered].filter(({ kind, name }) => registry.get(kind, name) === undefined)
+  }
+
+  idOf(registry: Registry): string {
+    return this.#derivedIds.get(registry) ?? idOf(registry)
+  }
+
+  /**
+   * Gives a registry without an id of its own another one than an earlier registry with a runnable of the same kind and name. Only where
+   * nothing outlasts the process, since such an id depends on the order of registration.
+   */
+  deriveIds(): void {
+    const nameless = this.#registries().filter((registry) => idOf(registry) === GLOBAL_REGISTRY)
+    for (const [index, registry] of nameless.entries()) {
+      const earlier = nameless.slice(0, index)
+      const isShared = registry.list().some((each) =>
+        earlier.some((other) => {
+          const namesake = other.get(each.kind, each.name)
+          return namesake !== undefined && !isSame(namesake, each)
+        })
+      )
+      if (isShared) this.#derivedIds.set(registry, `${GLOBAL_REGISTRY}~${index + 1}`)
+    }
+    if (this.#derivedIds.size > 0) for (const surface of this.#surfaces) surface.forgetIds()
   }
 
   /** Checks that no two runnables share a key. @throws REG_ERR_ID_SHARED */
@@ -104,7 +128,7 @@ export class Exposures implements AllSurfaces {
    */
   watch(listeners: ExposureListeners): () => void {
     const offs = this.#registries().flatMap((registry) => {
-      const id = idOf(registry)
+      const id = this.idOf(registry)
       // A registry that the app implements may have `get` and `list` only.
       const given: Partial<Registry> = registry
       return [
@@ -133,7 +157,7 @@ export class Exposures implements AllSurfaces {
       })
     )
     const registered = this.#registries().flatMap((registry) =>
-      registry.list().map((runnable) => ({ registry: idOf(registry), runnable }))
+      registry.list().map((runnable) => ({ registry: this.idOf(registry), runnable }))
     )
     return [...named, ...registered]
   }
@@ -172,7 +196,7 @@ export class Exposures implements AllSurfaces {
   // The runnables of a surface without a registry count as the app's.
   #idOfHome(registry: Registry | false): string {
     const home = registry === false ? this.#registries()[0] : registry
-    return home === undefined ? GLOBAL_REGISTRY : idOf(home)
+    return home === undefined ? GLOBAL_REGISTRY : this.idOf(home)
   }
 }
 
