@@ -5,8 +5,9 @@ import { replyAlone } from '../messages/reply-alone.ts'
 import type { Call, Outputs, SendRequest } from '../model/requests.ts'
 import { isInterruptedState, type Reply } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
+import { taskStateOf } from '../tasks/task-state.ts'
 import { readTask, type KnownTask, type TaskRun } from '../tasks/read-task.ts'
-import { openMessageStream, openNewStream, openStream, type TaskStream } from '../tasks/task-stream.ts'
+import { openReplyStream, openNewStream, openStream, type TaskStream } from '../tasks/task-stream.ts'
 
 /** Milliseconds until a client that does not wait gets the task, if its agent replies with messages. */
 const AT_ONCE = 1_000
@@ -18,6 +19,7 @@ const AT_ONCE = 1_000
 export async function send(surface: Surface, call: Call, request: SendRequest): Promise<Reply> {
   const accepted = await acceptMessage(surface, call, request)
   const { run, messages, storeTask } = accepted
+  if (accepted.isOfAnother) return toBareTask(run)
   const outputs = toOutputs(call, request)
   const replyWith = async (record: TaskRun, known: KnownTask): Promise<Reply> => {
     const view = { historyLength: request.historyLength }
@@ -43,15 +45,21 @@ export async function send(surface: Surface, call: Call, request: SendRequest): 
 export async function stream(surface: Surface, call: Call, request: SendRequest): Promise<TaskStream> {
   const accepted = await acceptMessage(surface, call, request)
   const { run, messages, storeTask } = accepted
+  if (accepted.isOfAnother) return openReplyStream(run.runId, toBareTask(run))
   const outputs = toOutputs(call, request)
   const view = { historyLength: request.historyLength }
   if (storeTask !== undefined) {
     const message = await replyAlone(surface, outputs, accepted, accepted.settled(), surface.replyTimeout)
-    if (message !== undefined) return openMessageStream(run.runId, message)
+    if (message !== undefined) return openReplyStream(run.runId, { type: 'message', message })
   } else if (messages !== undefined) {
     return openNewStream(surface, run, outputs, messages, view, isInterruptedState)
   }
   return openStream(surface, run, outputs, view, isInterruptedState, true)
+}
+
+function toBareTask(run: TaskRun): Reply {
+  const { runId: id, sessionId: contextId } = run
+  return { type: 'task', task: { id, contextId, status: { state: taskStateOf(run) } } }
 }
 
 // As the client accepts them.

@@ -1,3 +1,4 @@
+import { reachesOwner } from '@svc/registry'
 import type { KeyedLock } from '@svc/registry/store-kit'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
@@ -31,6 +32,8 @@ async function dispatch(surface: Surface, call: Call, request: SendRequest): Pro
   if (taskId !== undefined) {
     const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
     if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request))
+    if (!reachesOwner(call.principal, run.owner))
+      return { run, isOfAnother: true, settled: async () => undefined }
     if (push !== undefined) await surface.pushes!.add(run, push, call)
     return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
   }

@@ -1,4 +1,4 @@
-import { isTerminalStatus, type InputKind, type RunSummary } from '@svc/registry'
+import { isTerminalStatus, reachesOwner, type InputKind, type RunSummary } from '@svc/registry'
 import { mayAnswer, randomId } from '@svc/registry/kit'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
@@ -10,13 +10,14 @@ import { readAgentName } from './choose-agent.ts'
 import { findAnswered, type Answered } from './find-answered.ts'
 import { joinTask } from './join-task.ts'
 import { toKeptMessage, withoutContent } from './kept-message.ts'
-import { readAnswer } from './read-answer.ts'
+import { readAnswer, type GivenAnswer } from './read-answer.ts'
 import { hasOwnTask } from './own-task.ts'
 import { hasMessage, keepMessage, requireCapacity, toTaskMessage } from './task-messages.ts'
 
 /**
  * Accepts a message to a task that waits for input, which keeps waiting unless the message is an answer, or to one that is working, which
- * the message joins. Undefined if that task reads no more messages.
+ * the message joins. Undefined if that task reads no more messages. Of callers who may answer, but are not its owner, a task takes nothing but
+ * a complete answer, and stores nothing.
  * @throws A2A_ERR_TASK_NOT_FOUND, A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED, A2A_ERR_FORBIDDEN, RUN_ERR_BAD_INPUT, RUN_ERR_WHEN_BUSY
  */
 export async function answerTask(
@@ -33,6 +34,7 @@ export async function answerTask(
     throw badParams('message.contextId', 'The task belongs to another context')
 
   const answer = readAnswer(message.parts)
+  if (!reachesOwner(call.principal, run.owner)) return answerForOwner(surface, call, request, run, answer)
   const whole = { ...message, messageId: message.messageId ?? randomId() }
   const kept = await toKeptMessage(surface, run, whole, answer)
   const given = toTaskMessage(surface, call, message.messageId === undefined ? message : kept, kept)
@@ -54,6 +56,21 @@ export async function answerTask(
   // Another node may have it meanwhile.
   if (!(await keepMessage(surface, run, known, given))) return run
   return answered === undefined ? run : answerRun(surface, answered)
+}
+
+async function answerForOwner(
+  surface: Surface,
+  call: Call,
+  { push }: SendRequest,
+  run: RunSummary,
+  answer: GivenAnswer | undefined
+): Promise<RunSummary> {
+  if (push !== undefined)
+    throw badParams('configuration.taskPushNotificationConfig', 'Only the owner of a task is notified of it')
+  const answered = answer && (await findAnswered(surface, call, run, answer))
+  if (answered === undefined)
+    throw badParams('message.parts', 'Expected an answer to what the task of another user waits for')
+  return answerRun(surface, answered)
 }
 
 // It may have been answered elsewhere meanwhile, or have expired.

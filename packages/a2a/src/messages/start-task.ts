@@ -18,6 +18,8 @@ import { withoutBytes } from './without-bytes.ts'
 export interface Accepted {
   /** The record at that time. */
   run: TaskRun
+  /** True if the caller may answer what the task asks, but not read it: the reply is its state alone. */
+  isOfAnother?: boolean
   /** The messages of a new task. */
   messages?: readonly Message[]
   /** Resolves when the run has ended or waits for its client, with its result if that needs no reading. */

@@ -2,7 +2,7 @@ import type { Awaitable, LogEntry, NumberedPart, RunFile } from '@svc/registry'
 import { fileOfAudio } from '@svc/registry/kit'
 import type { Message } from '../model/message.ts'
 import type { InlineFiles, Outputs } from '../model/requests.ts'
-import { toTimestamp, isTerminalState, type TaskEvent, type TaskState } from '../model/task.ts'
+import { toTimestamp, isTerminalState, type Reply, type TaskEvent, type TaskState } from '../model/task.ts'
 import { isInline, withBytes } from './inline-files.ts'
 import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
 import type { TaskEvents } from './task-events.ts'
@@ -67,9 +67,9 @@ export async function openStream(
   return stream
 }
 
-/** The stream of a message alone. */
-export function openMessageStream(runId: string, message: Message): TaskStream {
-  return { runId, after: 0, first: { type: 'message', message }, ended: true, next: () => [] }
+/** The stream of a reply alone. */
+export function openReplyStream(runId: string, first: Reply): TaskStream {
+  return { runId, after: 0, first, ended: true, next: () => [] }
 }
 
 class LogStream implements TaskStream {

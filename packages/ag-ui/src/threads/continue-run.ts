@@ -1,5 +1,6 @@
-import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE } from '@svc/registry'
+import { reachesOwner, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, type RunSummary } from '@svc/registry'
 import { mayAnswer } from '@svc/registry/kit'
+import { SSE_HEADERS } from '@svc/registry/sse'
 import { answerInputs, requireRunOf, tieToClient, type GivenAnswer } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_NOTHING_ANSWERED, AGUI_ERR_RUN_ENDED } from '../errors.ts'
@@ -14,6 +15,7 @@ import { fileUrlIn, sendStream, type Thread } from './thread.ts'
 /**
  * Continues the run that waits for these answers, and streams what follows the place where it asked for them, in a part of the run with
  * an id of its own. Inputs that were answered before, here or on another surface, are passed over, so that a request may be sent again.
+ * Callers who may answer, but are not the owner, get a stream that only begins and ends.
  * @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, AGUI_ERR_NOTHING_ANSWERED, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
  */
 export async function continueRun(
@@ -24,7 +26,7 @@ export async function continueRun(
   reply: FastifyReply
 ): Promise<FastifyReply> {
   const { body } = request
-  const runId = await requireAsking(surface, thread, answers, request)
+  const { runId, owner } = await requireAsking(surface, thread, answers, request)
   const options: EventOptions = {
     fileUrl: fileUrlIn(surface, thread, request),
     isCurrent: knowsOutcomes(body.protocolVersion),
@@ -37,6 +39,8 @@ export async function continueRun(
   const place = placeOf(given, waits) ?? present.seq
   if (present.ended && place === present.seq) throw new AGUI_ERR_RUN_ENDED()
   await answerInputs(surface, request.caller, given)
+  if (!reachesOwner(request.caller, owner))
+    return reply.headers(SSE_HEADERS).send(encodeEvents([...present.resume(), ...present.finish()]))
   const isBehind = place < present.seq
   const events = isBehind ? (await readSoFar(surface, runId, new RunEvents(options), place)).events : present
   tieToClient(surface.replies, reply)
@@ -52,12 +56,12 @@ async function requireAsking(
   thread: Thread,
   { resume, results }: Answers,
   { caller }: Pick<FastifyRequest, 'caller'>
-): Promise<string> {
+): Promise<RunSummary> {
   const [entry] = resume
   if (entry === undefined) {
     const runId = results.map(({ toolCallId }) => runOfCall(toolCallId)).find((id) => id !== undefined)
     if (runId === undefined) throw new AGUI_ERR_NOTHING_ANSWERED()
-    return (await requireRunOf(surface, thread, runId, caller)).runId
+    return requireRunOf(surface, thread, runId, caller)
   }
   // Another's input is not found, and neither is its run.
   const found = await surface.runs.findInput(entry.interruptId)
@@ -66,7 +70,7 @@ async function requireAsking(
   const run = await surface.runs.find(found.run.runId)
   if (run?.kind !== thread.kind || run.name !== thread.name || run.sessionId !== thread.sessionId)
     throw new RUN_ERR_INPUT_NOT_FOUND(entry.interruptId)
-  return run.runId
+  return run
 }
 
 /** Where the client's last stream of the run ended: the last wait for all that is answered, or for a part of it. */

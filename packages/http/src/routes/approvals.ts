@@ -1,16 +1,16 @@
-import {
-  ApprovalAnswerSchema,
-  requireAnswerable,
-  RunRecordSchema,
-  toPendingApproval
-} from '@svc/registry/kit'
+import { ApprovalAnswerSchema, toPendingApproval } from '@svc/registry/kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { sendRecord } from '../replies/send-record.ts'
 import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
 import { ApprovalParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
-import { sendInput, sendInputPage, type ListedInputs } from './listed-inputs.ts'
+import {
+  AnsweredRunSchema,
+  answerInput,
+  sendInput,
+  sendInputPage,
+  type ListedInputs
+} from './listed-inputs.ts'
 
 const config = { access: 'authenticated' } as const
 const list = {
@@ -31,7 +31,7 @@ const answer = {
   params: ApprovalParamsSchema,
   body: ApprovalAnswerSchema,
   response: {
-    200: jsonReply('The run, which continues', RunRecordSchema),
+    200: jsonReply('The run, which continues', AnsweredRunSchema),
     ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
   }
 }
@@ -54,12 +54,7 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
     sendInput(surface, reply, approvals, principal, params.approvalId)
   )
 
-  scope.post(
-    '/approvals/:approvalId',
-    { schema: answer, config },
-    async ({ params, body, principal }, reply) => {
-      await requireAnswerable(surface, 'approvals', params.approvalId, principal)
-      return sendRecord(surface, reply, await surface.runs.answer(params.approvalId, body))
-    }
+  scope.post('/approvals/:approvalId', { schema: answer, config }, ({ params, body, principal }, reply) =>
+    answerInput(surface, reply, approvals, principal, { inputId: params.approvalId, answer: body })
   )
 }

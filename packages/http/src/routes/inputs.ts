@@ -1,11 +1,16 @@
-import { InputAnswerSchema, requireAnswerable, RunRecordSchema, toPendingInput } from '@svc/registry/kit'
+import { InputAnswerSchema, toPendingInput } from '@svc/registry/kit'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { sendRecord } from '../replies/send-record.ts'
 import { InputListSchema, InputQuerySchema, InputSchema } from '../schemas/input-list.ts'
 import { InputParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
-import { sendInput, sendInputPage, type ListedInputs } from './listed-inputs.ts'
+import {
+  AnsweredRunSchema,
+  answerInput,
+  sendInput,
+  sendInputPage,
+  type ListedInputs
+} from './listed-inputs.ts'
 
 const config = { access: 'authenticated' } as const
 const list = {
@@ -27,7 +32,7 @@ const answer = {
   params: InputParamsSchema,
   body: InputAnswerSchema,
   response: {
-    200: jsonReply('The run, which continues', RunRecordSchema),
+    200: jsonReply('The run, which continues', AnsweredRunSchema),
     ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
   }
 }
@@ -50,8 +55,7 @@ export function inputsRoutes(scope: HttpScope, surface: Surface): void {
     sendInput(surface, reply, inputs, principal, params.inputId)
   )
 
-  scope.post('/inputs/:inputId', { schema: answer, config }, async ({ params, body, principal }, reply) => {
-    await requireAnswerable(surface, 'inputs', params.inputId, principal)
-    return sendRecord(surface, reply, await surface.runs.answer(params.inputId, body))
-  })
+  scope.post('/inputs/:inputId', { schema: answer, config }, ({ params, body, principal }, reply) =>
+    answerInput(surface, reply, inputs, principal, { inputId: params.inputId, answer: body })
+  )
 }

@@ -1,4 +1,6 @@
+import { Type } from '@sinclair/typebox'
 import {
+  reachesOwner,
   RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_INPUT_ANSWERED,
   type FoundInput,
@@ -8,14 +10,17 @@ import {
   LISTED_KINDS,
   mayAnswer,
   requireAnswerable,
+  RunRecordSchema,
+  RunStatusSchema,
   seesAllOf,
   type InputList,
   sendPieces
 } from '@svc/registry/kit'
+import type { GivenAnswer } from '@svc/registry/wire-kit'
 import { formatInputCursor } from '@svc/registry/store-kit'
 import type { FastifyReply } from 'fastify'
 import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
-import { withMember } from '../replies/send-record.ts'
+import { sendRecord, withMember } from '../replies/send-record.ts'
 import type { Surface } from '../surface.ts'
 
 /** How a list shows its items. */
@@ -82,4 +87,31 @@ export async function sendInput(
     reply,
     withMember(item, 'args', surface.runs.stores.runs.readArgs(inputId))
   )
+}
+
+/** The reply to an answer: the record of the run for its owner; for others who may answer, its state alone. */
+export const AnsweredRunSchema = Type.Union([
+  RunRecordSchema,
+  Type.Object(
+    { runId: Type.String(), status: RunStatusSchema },
+    { title: 'RunState', additionalProperties: false }
+  )
+])
+
+/**
+ * Answers a pending input, and replies with its run.
+ * @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_BAD_INPUT
+ */
+export async function answerInput(
+  surface: Surface,
+  reply: FastifyReply,
+  { list }: ListedInputs,
+  principal: Principal,
+  { inputId, answer }: GivenAnswer
+) {
+  const { run } = await requireAnswerable(surface, list, inputId, principal)
+  const answered = await surface.runs.answer(inputId, answer)
+  if (reachesOwner(principal, run.owner)) return sendRecord(surface, reply, answered)
+  const { runId, status } = answered
+  return { runId, status }
 }
