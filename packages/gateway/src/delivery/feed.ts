@@ -39,6 +39,8 @@ export class Feed {
   readonly #options: FeedOptions
   readonly #reader: EntryReader
   #closed = false
+  // When the work of this turn of the event loop ends.
+  #sliceEnd = 0
 
   constructor(options: FeedOptions) {
     this.#options = options
@@ -48,12 +50,22 @@ export class Feed {
 
   /** Emits until the connection is full or the log has no news, then waits for either. */
   readonly pump = (): void => {
+    this.#sliceEnd = performance.now() + SLICE
+    this.#flow()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#reader.close()
+  }
+
+  // A connection may accept more in the same turn of the event loop.
+  readonly #flow = (): void => {
     try {
-      const end = performance.now() + SLICE
       while (!this.#closed) {
-        if (!this.#options.outlet.writable) return this.#options.outlet.onWritable(this.pump)
+        if (!this.#options.outlet.writable) return this.#options.outlet.onWritable(this.#flow)
         // A long log leaves time to others.
-        if (performance.now() > end) return void nextTurn().then(this.pump)
+        if (performance.now() > this.#sliceEnd) return void nextTurn().then(this.pump)
         const entries = this.#reader.read()
         if (isPromise(entries)) return this.#await(entries)
         if (!this.#take(entries)) return
@@ -63,15 +75,10 @@ export class Feed {
     }
   }
 
-  close(): void {
-    this.#closed = true
-    this.#reader.close()
-  }
-
   #await(entries: Promise<readonly LogEntry[]>): void {
     entries
       .then((all) => {
-        if (!this.#closed && this.#take(all)) this.pump()
+        if (!this.#closed && this.#take(all)) this.#flow()
       })
       .catch((err: unknown) => this.#end(err))
   }
