@@ -5,7 +5,7 @@ import { codeOf } from '../contract/create-error.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { ControlMessage } from '../contract/ports/control-bus.ts'
-import type { LeftTurn } from '../contract/ports/run-store.ts'
+import type { LeftTurn, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import { isTerminalStatus } from '../contract/run-record.ts'
 import { SILENT_LOG, type RunLog } from '../contract/run-log.ts'
@@ -29,7 +29,7 @@ import { InputAnswers, type AnswerHost } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
 import { resultFromLog } from './load-result.ts'
-import { recordProgress } from './recovery/deaths.ts'
+import { recordProgress, recordWork } from './recovery/deaths.ts'
 import { InterruptedRuns, type Found } from './recovery/interrupted-runs.ts'
 import { LostRuns } from './recovery/lost-runs.ts'
 import type { QueuedTurn, ResumeHost } from './recovery/resume-run.ts'
@@ -142,7 +142,11 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   progressed(run: HostedRun): void {
     if (!run.resumed || this.#progressed.has(run)) return
     this.#progressed.add(run)
-    void this.left(run)
+    void this.left(run).then(() => this.interrupted.isSafe(run.runId))
+  }
+
+  begins(run: Pick<StoredRun, 'runId' | 'epoch'>): Awaitable<void> {
+    return recordWork(this.stores, run)
   }
 
   // If the store fails, it counts as a death.
@@ -181,6 +185,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   waits(run: CountedRun): void {
     run.heldBytes = heldBytesOf(run)
     this.live.waits(run)
+    if (run.record.status === 'submitted') this.interrupted.isSafe(run.runId)
   }
 
   works(run: CountedRun): void {

@@ -2,6 +2,7 @@ import type { AnswerSeal } from '../access/answer-seal.ts'
 import type { Exposures } from '../access/exposures.ts'
 import type { RunLog } from '../contract/run-log.ts'
 import type { EventBus } from '../contract/event-bus.ts'
+import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { LeftTurn, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { RunResult } from '../contract/run-result.ts'
@@ -60,7 +61,8 @@ export interface DormantWait {
 
 /** A run as the limits count it. */
 export interface CountedRun extends HoldingRun {
-  readonly record: Pick<StoredRun, 'owner'>
+  readonly runId: string
+  readonly record: Pick<StoredRun, 'owner' | 'status'>
   readonly resumable: boolean
   heldBytes: number
 }
@@ -82,6 +84,8 @@ export interface RunHost {
   resultElsewhere(runId: string): Promise<RunResult>
   /** The run has recorded a step or an answer. */
   progressed(run: HostedRun): void
+  /** The run, which only waited since it was resumed, begins to work. */
+  begins(run: Pick<StoredRun, 'runId' | 'epoch'>): Awaitable<void>
   /** The run is suspended in order. */
   left(run: HostedRun): Promise<void>
   /** The run's log can no longer be written. */
@@ -113,4 +117,6 @@ export interface Earlier {
   readonly losses?: number | undefined
   /** True if this process has unloaded it, and not another one left it. */
   readonly isUnloaded?: boolean
+  /** True if it waits for an input or for its turn, and has no part in a death until it begins to work. */
+  readonly onlyWaits?: boolean
 }

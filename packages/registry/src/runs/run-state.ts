@@ -3,6 +3,7 @@ import { redactStores } from '../access/redact-stores.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
 import type { NumberedPart } from '../contract/part.ts'
+import type { Awaitable } from '../contract/ports/awaitable.ts'
 import type { StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { RunLog } from '../contract/run-log.ts'
@@ -38,6 +39,8 @@ export abstract class RunState {
   suspended = false
   /** True if it has left memory until what it waits for has it loaded again. */
   unloaded = false
+  #onlyWaits: boolean
+  #begins: Awaitable<void> = undefined
   input: RunInput
   heldBytes = 0
   /** Why its log could not be written, if so. */
@@ -70,6 +73,7 @@ export abstract class RunState {
     // A run from the queue has its first epoch when it begins.
     this.resumed = earlier !== undefined && this.record.epoch > 1
     this.losses = earlier?.losses ?? 0
+    this.#onlyWaits = earlier?.onlyWaits ?? false
     if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
   }
 
@@ -79,6 +83,13 @@ export abstract class RunState {
 
   parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
     return readParts(this.host, this.runId, after, signal)
+  }
+
+  /** Call it before the run works: a death of the process counts from now on. */
+  beginWork(): Awaitable<void> {
+    if (!this.#onlyWaits) return this.#begins
+    this.#onlyWaits = false
+    return (this.#begins = this.host.begins(this.record))
   }
 
   waiting(isWaiting: boolean): void {

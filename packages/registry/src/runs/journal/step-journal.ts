@@ -16,6 +16,8 @@ export interface JournalHost {
   readonly lateSignal: { readonly signal: AbortSignal }
   /** @throws the reason of the end if the run has ended */
   requireOpen(): void
+  /** Called before a step or a model call. */
+  beginWork(): Awaitable<void>
   /** A step was recorded, or the store failed to read or record it. */
   stepSettled(err?: unknown): void
 }
@@ -100,7 +102,7 @@ export class StepJournal implements RunJournal {
     // The run's signal ends the wait.
     if (this.#onIdle !== undefined) return new Promise(() => {})
     const { lease } = this.#host.stores
-    return lease === undefined || lease.held ? undefined : this.#whenHeld(lease)
+    return lease === undefined || lease.held ? this.#host.beginWork() : this.#whenHeld(lease)
   }
 
   // Another node may have taken the run by then: the signal says so.

@@ -79,6 +79,11 @@ export class InterruptedRuns {
     void forgotten.then(() => this.#forgetting.delete(forgotten))
   }
 
+  /** A loaded run has made progress, or waits for its turn: others may be loaded beside it. */
+  isSafe(runId: string): void {
+    this.#loader.settled(runId)
+  }
+
   /** Ends or parks every run that no living process has, and begins to load those whose runnable is known. */
   async recover(): Promise<Found> {
     let ended = 0
@@ -237,7 +242,7 @@ export class InterruptedRuns {
       const isEnded = await endLeftRun(stores, runId, cancelRequested ? 'canceled' : undefined)
       return isEnded ? 'ended' : undefined
     }
-    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.load(run, size) }
+    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.recover(run, size) }
     this.#awaitRunnable(run)
     return undefined
   }

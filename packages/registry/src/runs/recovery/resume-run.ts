@@ -1,6 +1,6 @@
 import { redactStores } from '../../access/redact-stores.ts'
 import type { RunInput } from '../../contract/content-part.ts'
-import { isTerminalStatus } from '../../contract/run-record.ts'
+import { isTerminalStatus, type RunStatus } from '../../contract/run-record.ts'
 import type { RunLog } from '../../contract/run-log.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '../../errors.ts'
@@ -11,7 +11,7 @@ import type { LiveRuns } from '../live-runs.ts'
 import { toRecordedInput } from '../recorded-input.ts'
 import type { RunHost, Unloaded } from '../run-host.ts'
 import type { StartOptions } from '../start-options.ts'
-import { isPoisoned } from './deaths.ts'
+import { deathsOf, MAX_DEATHS, recordWait } from './deaths.ts'
 import { endLeftRun, recallProgress } from './left-runs.ts'
 import { readResumeState, toStartOptions } from './resume-state.ts'
 
@@ -58,6 +58,9 @@ export interface KnownRun {
   readonly unloaded?: Unloaded | undefined
 }
 
+// Of runs that wait for an input, or for their turn.
+const WAITING: ReadonlySet<RunStatus> = new Set(['input-required', 'submitted'])
+
 /**
  * Leases a run and resumes it from its checkpoint, or ends it if that is not possible; true if it was resumed, false if it has ended or
  * another process has it.
@@ -83,11 +86,14 @@ export async function resumeRun(
   if (stored.cancelRequested) return end('canceled')
   const { runs } = redactStores(stores, own?.options.redact)
   const record = { ...stored, epoch, inputs: await openAnswers({ seal: host.seal, runs }, stored) }
-  if (own === undefined && (await isPoisoned(stores, record))) return end(new RUN_ERR_POISONED())
+  if (own === undefined && (await deathsOf(stores, runId, epoch)) >= MAX_DEATHS)
+    return end(new RUN_ERR_POISONED())
+  const onlyWaits = own === undefined && unloaded === undefined && epoch > 1 && WAITING.has(stored.status)
+  if (onlyWaits) await recordWait(stores, record)
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
   const { onInputRequest } = unloaded ?? {}
   const options = own?.options ?? { ...toStartOptions(record, state, exposures), onInputRequest }
-  const earlier = { record, ...recalled, losses: own?.losses, isUnloaded: unloaded !== undefined }
+  const earlier = { record, ...recalled, losses: own?.losses, isUnloaded: unloaded !== undefined, onlyWaits }
   const placed = new LiveRun(host, runnable, options, earlier)
   const { refusal, instead, begun } = await host.takeQueuedTurn(placed, input)
   if (refusal !== undefined) return endLeftRun(stores, runId, refusal, epoch).then(() => false)

@@ -3,6 +3,7 @@ import type { Runnable } from '../../contract/runnable.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 import { timeOf, within } from '../../timers.ts'
+import { deathsOf } from './deaths.ts'
 import { endLeftRun, isDamaged } from './left-runs.ts'
 import type { ParkedRun, ParkedRuns } from './parked-runs.ts'
 import { resumeRun, type ResumeHost } from './resume-run.ts'
@@ -13,6 +14,10 @@ const LARGE = 262_144
 // Runs in memory that may still end or become dormant at once; after this many milliseconds they count no more.
 const MAX_UNSETTLED = 32
 const SETTLES_WITHIN = 100
+// So many deaths make a run a suspect: suspects are loaded one after another, so that a death has one cause. The next one follows when the
+// one before has ended, made progress, begun to wait, or lived for so many milliseconds.
+const SUSPECT_AFTER = 3
+const ALONE_FOR = 10_000
 // Milliseconds until loading is retried after a failure.
 const RETRY_AFTER = 5_000
 
@@ -30,6 +35,7 @@ export class RunLoader {
   readonly #host: LoaderHost
   readonly #small = pLimit(LOADED_AT_ONCE)
   readonly #large = pLimit(1)
+  readonly #alone = pLimit(1)
   readonly #loading = new Map<string, Promise<unknown>>()
   // Called when a loaded run has ended or is unloaded.
   readonly #settled = new Map<string, () => void>()
@@ -53,10 +59,20 @@ export class RunLoader {
    * Parks a run until its turn; resolves with true if it was resumed. Few are loaded before they have settled.
    * @param size bytes of its checkpoint, if they are known
    */
-  load(run: ParkedRun, size?: number): Promise<boolean> {
+  load(run: ParkedRun, size?: number, onSuspect: () => void = () => {}): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#host.parked.park(run)
-    void this.#queueOf(run, size).then((queue) => queue(() => this.#loadInTurn(run, resolve)))
+    void this.#queueOf(run, size).then((queue) => {
+      if (queue === this.#alone) onSuspect()
+      return queue(() => this.#loadInTurn(run, resolve, queue === this.#alone))
+    })
+    return promise
+  }
+
+  /** The same for a run that a death left; a suspect, which may have to wait for others, counts as not resumed. */
+  recover(run: ParkedRun, size: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    void this.load(run, size, () => resolve(false)).then(resolve)
     return promise
   }
 
@@ -75,9 +91,10 @@ export class RunLoader {
     this.#settled.get(runId)?.()
   }
 
-  async #queueOf({ runId }: ParkedRun, size?: number): Promise<LimitFunction> {
+  async #queueOf({ runId, unloaded }: ParkedRun, size?: number): Promise<LimitFunction> {
     const { stores } = this.#host.engine
     try {
+      if (unloaded === undefined && (await this.#isSuspect(runId))) return this.#alone
       return (size ?? (await stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
     } catch {
       // Loading the run reports the error.
@@ -85,7 +102,13 @@ export class RunLoader {
     }
   }
 
-  async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void): Promise<void> {
+  async #isSuspect(runId: string): Promise<boolean> {
+    const { stores } = this.#host.engine
+    const { epoch } = (await stores.runs.find(runId)) ?? { epoch: 0 }
+    return epoch >= SUSPECT_AFTER && (await deathsOf(stores, runId, epoch + 1)) >= SUSPECT_AFTER
+  }
+
+  async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void, isAlone: boolean): Promise<void> {
     const { runId } = run
     const { engine, parked } = this.#host
     while (this.#unsettled.size >= MAX_UNSETTLED) await Promise.race(this.#unsettled)
@@ -96,8 +119,9 @@ export class RunLoader {
     const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
     const isResumed = await this.resume(runnable, run)
     loaded(isResumed)
-    if (isResumed) this.#awaitSettled(runId, settled)
-    else this.#settled.delete(runId)
+    if (isResumed && !isAlone) return this.#awaitSettled(runId, settled)
+    if (isResumed) await within(ALONE_FOR, settled)
+    this.#settled.delete(runId)
   }
 
   #awaitSettled(runId: string, settled: Promise<void>): void {

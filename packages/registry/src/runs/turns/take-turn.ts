@@ -10,6 +10,7 @@ import type { SessionNotices } from './session-notices.ts'
 
 /** A run before its turn. */
 export interface WaitingRun extends CountedRun {
+  beginWork(): Awaitable<void>
   readonly runId: string
   readonly record: Pick<StoredRun, 'status' | 'owner'>
   readonly writer: PartWriter
@@ -41,6 +42,7 @@ export function takeTurn(run: WaitingRun, host: WaitingHost): Awaitable<void> {
   const taking = turn.take(run.lateSignal.signal, (place) => notice.show(place))
   const work = () => {
     if (run.queued || run.record.status === 'submitted') run.writer.work()
+    return run.beginWork()
   }
   if (!isPromise(taking)) return work()
   host.waits(run)
