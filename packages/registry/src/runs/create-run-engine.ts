@@ -1,7 +1,6 @@
 import { ANONYMOUS } from '../contract/principal.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import type { EventBus } from '../contract/event-bus.ts'
-import { isPromise } from '../contract/ports/awaitable.ts'
 import type { RunSummary, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type { ApprovalAnswer } from '../contract/approval.ts'
@@ -13,7 +12,6 @@ import {
   RUN_ERR_KEY_REUSED,
   RUN_ERR_NO_LEASE,
   RUN_ERR_NOT_FOUND,
-  RUN_ERR_STORE,
   RUN_ERR_TERMINAL
 } from '../errors.ts'
 import type { Exposures } from '../access/exposures.ts'
@@ -29,16 +27,13 @@ import { Recovery } from './recovery/recovery.ts'
 import { watchInputs } from './queue/queued-runs.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import { prepareStart } from './prepare-start.ts'
-import { keepRecorded } from './kept-input.ts'
-import { placeRun } from './place-run.ts'
 import { requireAfterTurn } from './turns/after-turn.ts'
-import { beforeTurn, steerByRequest } from './turns/before-turn.ts'
-import { makeWay } from './turns/make-way.ts'
+import { steerByRequest } from './turns/before-turn.ts'
 import { whenBusyOf } from './turns/when-busy.ts'
 import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
-import { isRefusedStart } from './run-error.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
+import { startRun } from './start-run.ts'
 import type { Schedules } from '../schedules/schedules.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
@@ -95,7 +90,7 @@ class Engine implements RunEngine {
   }
 
   async start(runnable: Runnable, given: RunInput, asked: StartOptions = {}): Promise<Run> {
-    const { live, interrupted, webhooks } = this.#host
+    const { live, webhooks } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = this.record.input ? toRecordedInput(input) : undefined
     const whenBusy = whenBusyOf(runnable, options)
@@ -106,51 +101,9 @@ class Engine implements RunEngine {
     const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
     live.requireVacancy(sub)
     const run = new LiveRun(this.#host, runnable, options)
-    live.enter(run)
-    try {
-      const maxPerOwner = live.limits.inStore(this.stores, sub)
-      if (whenBusy === 'reject' || whenBusy === 'steer') {
-        const found = await beforeTurn(this.#host, run, input, whenBusy)
-        if (found !== undefined) return this.#replayInstead(run, found.run, found.joined)
-      }
-      const withdraw = webhook && (await webhooks.add(run.record, webhook))
-      const created = this.stores.runs.create(run.record, maxPerOwner)
-      if (isPromise(created)) run.created = created
-      // With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
-      const isPlain = recorded?.contents.length === 0
-      const early = isPromise(created) && isPlain ? interrupted.keep(run, { input, files: [] }) : undefined
-      run.resumable = early !== undefined
-      // Only these starts may be refused by the store, or have an earlier run.
-      const mayDiffer = options.startKey !== undefined || maxPerOwner !== undefined
-      const earlier = mayDiffer ? await created : undefined
-      if (earlier !== undefined) {
-        await withdraw?.()
-        return this.#replayInstead(run, earlier)
-      }
-      const keeping = keepRecorded(run, input, recorded, this.record.files, created)
-      const kept = isPromise(keeping) ? await keeping : keeping
-      if (run.ended) return run
-      const checkpoint = early ?? (kept && interrupted.keep(run, kept))
-      const placing = run.turn === undefined ? placeRun(this.stores, run) : undefined
-      // Whether it is queued stands in its first part.
-      if (isPromise(placing)) await placing
-      if (run.ended) return run
-      run.begin(input, checkpoint !== undefined, recorded?.value)
-      if (isPromise(created)) await created
-      run.created = undefined
-      if (isPromise(checkpoint?.saved)) await checkpoint.saved
-      live.begun(run)
-      if (whenBusy === 'interrupt' || whenBusy === 'replace')
-        await makeWay(this.#host, run, whenBusy === 'interrupt')
-    } catch (err) {
-      if (isRefusedStart(err)) {
-        this.#discard(run)
-        throw err
-      }
-      await run.refuse(new RUN_ERR_STORE({ cause: err }))
-      throw new RUN_ERR_STORE({ cause: err })
-    }
-    return run
+    const found = await startRun(this.#host, { run, input, recorded, whenBusy, webhook })
+    if (found === undefined) return run
+    return found.joined ? new ReplayedRun(this, found.run, 'joined') : this.#replay(found.run, options)
   }
 
   async get(runId: string): Promise<StoredRun | undefined> {
@@ -258,18 +211,6 @@ class Engine implements RunEngine {
     const stored = await this.find(runId)
     if (stored === undefined) throw new RUN_ERR_NOT_FOUND(runId)
     return stored
-  }
-
-  // The store has not created the run.
-  #discard(run: LiveRun): void {
-    this.#host.interrupted.forget(run)
-    run.turn?.leave(false)
-    if (!run.ended && this.#host.live.has(run.runId)) this.#host.live.leave(run)
-  }
-
-  #replayInstead(run: LiveRun, earlier: RunSummary, joined = false): Run {
-    this.#discard(run)
-    return joined ? new ReplayedRun(this, earlier, 'joined') : this.#replay(earlier, run.options)
   }
 
   // A run that recovery has not reached yet must be resumed or ended before anything else happens to it: what is found of it decides that.

@@ -2,8 +2,11 @@ import {
   createInProcessStores,
   createRunEngine,
   defineRunnable,
+  RUN_ERR_STORE,
+  RUN_ERR_TOO_MANY_RUNS,
   type NewWebhook,
-  type RunEngineOptions
+  type RunEngineOptions,
+  type Stores
 } from '@svc/registry'
 import { codeOf } from '@svc/registry/testing'
 import t from 'tap'
@@ -19,6 +22,36 @@ const ada = { sub: 'ada', scopes: ['*'] }
 
 function build(t: Parameters<typeof buildEngine>[0], options: RunEngineOptions = {}) {
   return buildEngine(t, { webhooks: { allowPrivate: true, backoff: 1 }, ...options })
+}
+
+/** Stores that refuse new runs, as those of several processes do, and the webhooks that they have. */
+function failingCreation(stores: Stores) {
+  const createRun: { fault: Error | undefined } = { fault: undefined }
+  const added = new Set<string>()
+  const failing = <A extends unknown[], R>(act: (...args: A) => R | Promise<R>) => {
+    return async (...args: A): Promise<R> => {
+      if (createRun.fault !== undefined) throw createRun.fault
+      return act(...args)
+    }
+  }
+  const { runs, queue, webhooks } = stores
+  const open: Stores = {
+    ...stores,
+    runs: { ...runs, create: failing(runs.create) },
+    queue: { ...queue!, add: failing(queue!.add) },
+    webhooks: {
+      ...webhooks!,
+      create(webhook, most) {
+        added.add(webhook.webhookId)
+        return webhooks!.create(webhook, most)
+      },
+      remove(webhookId) {
+        added.delete(webhookId)
+        return webhooks!.remove(webhookId)
+      }
+    }
+  }
+  return { createRun, added, open }
 }
 
 t.test('private, odd and unknown addresses are refused', async (t) => {
@@ -133,6 +166,23 @@ t.test('a repeated start has one webhook', async (t) => {
   await (await start('b')).result()
   await until(2)
   t.equal(new Set(all.map(({ runId }) => runId)).size, 2)
+})
+
+t.test('a start that is refused, or that the store fails, leaves no webhook', async (t) => {
+  const stores = createInProcessStores()
+  const { createRun, added, open } = failingCreation(stores)
+  const engine = build(t, { stores: open })
+  const webhook = { url: 'http://127.0.0.1:1/hook', secrets: [secret] }
+  for (const queue of [false, true]) {
+    for (const err of [new RUN_ERR_TOO_MANY_RUNS(), new RUN_ERR_STORE()]) {
+      createRun.fault = err
+      t.equal(await codeOf(() => engine.start(echo, 'hi', { webhook, queue })), err.code)
+    }
+  }
+  t.equal(added.size, 0)
+  createRun.fault = undefined
+  await engine.start(echo, 'hi', { webhook })
+  t.equal(added.size, 1)
 })
 
 t.test('stores without webhooks refuse them', async (t) => {

@@ -21,6 +21,7 @@ import { toResumeState } from '../recovery/resume-state.ts'
 import type { HostedRun } from '../run-host.ts'
 import { RunProgress } from '../run-progress.ts'
 import type { StartOptions } from '../start-options.ts'
+import { UndoSteps } from '../undo-steps.ts'
 import { whenBusyOf } from '../turns/when-busy.ts'
 import { requireQueueable } from './require-queueable.ts'
 import type { Webhooks } from '../../webhooks/webhooks.ts'
@@ -73,25 +74,29 @@ export class QueuedRuns {
     const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
     const begun = newRun(runnable, options, exposures)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    const withdraw = webhook && (await webhooks.add(run, webhook))
-    let kept: KeptInput = { input, files: [] }
-    if (recorded.contents.length > 0) {
-      // Files follow the record of their run, which waits once they are kept.
-      const earlier = await stores.runs.create(begun)
-      if (earlier !== undefined) {
-        await withdraw?.()
-        return { run, earlier }
+    const undo = new UndoSteps(this.#host.log)
+    try {
+      if (webhook !== undefined) undo.add(await webhooks.add(run, webhook))
+      let kept: KeptInput = { input, files: [] }
+      if (recorded.contents.length > 0) {
+        // Files follow the record of their run, which waits once they are kept.
+        const earlier = await stores.runs.create(begun)
+        if (earlier !== undefined) return await undo.all({ run, earlier })
+        undo.none()
+        const files = { record: begun, stores, log: this.#host.log }
+        kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
       }
-      const files = { record: begun, stores, log: this.#host.log }
-      kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
+      const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
+      const earlier = await queue.add(run, first, checkpoint)
+      if (earlier !== undefined) return await undo.all({ run, earlier })
+    } catch (err) {
+      await undo.all()
+      throw err
     }
-    const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
-    const earlier = await queue.add(run, first, checkpoint)
-    if (earlier === undefined) await enterSession(stores, { runnable, options, record: run })
-    else await withdraw?.()
+    await enterSession(stores, { runnable, options, record: run })
     if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
     this.serve()
-    return { run, earlier }
+    return { run, earlier: undefined }
   }
 
   /** As `ScheduleHost` says: the store puts the run into the queue by itself. */
