@@ -60,6 +60,8 @@ export interface EngineLimits {
   maxSchedulesPerOwner?: number
   /** Webhooks for all runs of an owner, per owner, anonymous included; default 20. */
   maxWebhooksPerOwner?: number
+  /** Webhooks of single runs that are in progress or have messages to come, per owner, anonymous included; default 10,000. */
+  maxRunWebhooksPerOwner?: number
 }
 
 const EngineLimitsSchema = optionsSchema<EngineLimits>({
@@ -68,7 +70,8 @@ const EngineLimitsSchema = optionsSchema<EngineLimits>({
   maxWaitingBytesPerOwner: Type.Integer({ minimum: 0 }),
   maxLogBytes: Type.Integer({ minimum: 1024 }),
   maxSchedulesPerOwner: Type.Integer({ minimum: 0 }),
-  maxWebhooksPerOwner: Type.Integer({ minimum: 0 })
+  maxWebhooksPerOwner: Type.Integer({ minimum: 0 }),
+  maxRunWebhooksPerOwner: Type.Integer({ minimum: 0 })
 })
 
 /** How many runs from the queue are in progress; see `StartOptions.queue`. */
@@ -197,6 +200,7 @@ export const ENGINE_DEFAULTS = Object.freeze({
   maxLogBytes: 67_108_864,
   maxSchedulesPerOwner: 100,
   maxWebhooksPerOwner: 20,
+  maxRunWebhooksPerOwner: 10_000,
   drainTimeout: 10_000,
   resumeTimeout: 300_000,
   queueConcurrency: 10,

@@ -113,7 +113,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     const maxPerOwner = limits?.maxSchedulesPerOwner
     this.schedules = new Schedules(this, { maxPerOwner, patience: resumeTimeout })
     this.sessions = new Sessions(this)
-    this.webhooks = new Webhooks(this, options.webhooks, limits?.maxWebhooksPerOwner)
+    this.webhooks = new Webhooks(this, options.webhooks, limits)
     this.#stopSweeps = sweepRegularly(this.stores, this.log)
     const { lease } = this.stores
     this.takeOver = lease && new TakeOver(this, lease)

@@ -5,6 +5,7 @@ import {
   asks,
   beginRun,
   claimAll,
+  NOT_BUSY,
   DAY,
   given,
   LATER,
@@ -24,7 +25,7 @@ export function outboxContract(t: ContractTest, make: MakeStore<WebhookStores>):
     const rest = await claimAll(stores)
     t.equal(claims.flat().length + rest.length, 6)
     t.same(await claimAll(stores), [])
-    t.equal(await stores.webhooks.nextAt([]), LATER + 1)
+    t.equal(await stores.webhooks.nextAt(NOT_BUSY), LATER + 1)
     const again = await claimAll(stores, { now: LATER + 1, until: LATER + 2 })
     t.equal(again.length, 6)
     t.ok(again.every(({ attempts }) => attempts === 2))
@@ -34,15 +35,30 @@ export function outboxContract(t: ContractTest, make: MakeStore<WebhookStores>):
     await addWebhook(stores)
     const two = await addWebhook(stores, { url: 'https://two.example:8443/' })
     await (await beginRun(stores)).change(completed)
-    const claimed = await claimAll(stores, { busy: ['one.example'] })
+    const claimed = await claimAll(stores, { busy: { hosts: ['one.example'], owners: [] } })
     t.same(
       claimed.map(({ webhookId }) => webhookId),
       [two.webhookId]
     )
-    t.same(await claimAll(stores, { busy: ['one.example', 'two.example:8443'] }), [])
-    t.equal(await stores.webhooks.nextAt(['one.example']), LATER + 1)
-    t.ok((await stores.webhooks.nextAt([]))! <= LATER)
-    t.equal(await stores.webhooks.nextAt(['one.example', 'two.example:8443']), undefined)
+    t.same(await claimAll(stores, { busy: { hosts: ['one.example', 'two.example:8443'], owners: [] } }), [])
+    t.equal(await stores.webhooks.nextAt({ hosts: ['one.example'], owners: [] }), LATER + 1)
+    t.ok((await stores.webhooks.nextAt(NOT_BUSY))! <= LATER)
+    t.equal(
+      await stores.webhooks.nextAt({ hosts: ['one.example', 'two.example:8443'], owners: [] }),
+      undefined
+    )
+  })
+
+  test('owners that have their share get nothing', async (t, stores) => {
+    for (const owner of ['ada', 'eve']) {
+      await addWebhook(stores, { owner })
+      await (await beginRun(stores, { owner })).change(completed)
+    }
+    const busy = { hosts: [], owners: ['eve'] }
+    t.same(ownersOf(await claimAll(stores, { busy })), ['ada'])
+    t.equal(await stores.webhooks.nextAt(busy), LATER + 1)
+    t.ok((await stores.webhooks.nextAt(NOT_BUSY))! <= LATER)
+    t.same(ownersOf(await claimAll(stores)), ['eve'])
   })
 
   test('a later message of a run waits for the earlier one', async (t, stores) => {
@@ -56,7 +72,7 @@ export function outboxContract(t: ContractTest, make: MakeStore<WebhookStores>):
     const { deliveryId } = first!
     await stores.webhooks.settle(deliveryId, 1, given({ state: 'pending', at: LATER + DAY }))
     t.same(await claimAll(stores), [], 'it waits for the next attempt')
-    t.equal(await stores.webhooks.nextAt([]), LATER + DAY)
+    t.equal(await stores.webhooks.nextAt(NOT_BUSY), LATER + DAY)
     await claimAll(stores, { now: LATER + DAY, until: LATER + DAY })
     await stores.webhooks.settle(deliveryId, 2, given())
     const [last] = await claimAll(stores)
@@ -117,4 +133,8 @@ export function outboxContract(t: ContractTest, make: MakeStore<WebhookStores>):
       'REG_ERR_BAD_CURSOR'
     )
   })
+}
+
+function ownersOf(claimed: readonly { owner: string }[]): string[] {
+  return claimed.map(({ owner }) => owner)
 }

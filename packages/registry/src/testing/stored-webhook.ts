@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RunChange, StoredRun } from '../contract/ports/run-store.ts'
 import type { Stores } from '../contract/ports/stores.ts'
 import type {
+  BusyReceivers,
   ClaimedDelivery,
   ClaimQuery,
   DeliveryOutcome,
@@ -85,10 +86,13 @@ export async function beginRun({ runs, log }: WebhookStores, fields: Partial<Sto
   return { run, change }
 }
 
+/** Every receiver may get messages. */
+export const NOT_BUSY: BusyReceivers = { hosts: [], owners: [] }
+
 /** Claims what is due. */
 export async function claimAll(
   { webhooks }: WebhookStores,
   query: Partial<ClaimQuery> = {}
 ): Promise<ClaimedDelivery[]> {
-  return webhooks.claim({ now: LATER, until: LATER + 1, limit: 100, busy: [], ...query })
+  return webhooks.claim({ now: LATER, until: LATER + 1, limit: 100, busy: NOT_BUSY, ...query })
 }

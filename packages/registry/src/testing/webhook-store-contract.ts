@@ -69,7 +69,9 @@ export function webhookStoreContract(t: ContractTest, make: MakeStore<WebhookSto
       codeOf(async () => webhooks.create(storedWebhook(fields), most))
     t.equal(await create({}, 5), 'RUN_ERR_TOO_MANY_WEBHOOKS')
     t.equal(await create({}, 6), 'none')
-    t.equal(await create({ runId: 'r' }, 0), 'none', 'those of runs do not count')
+    t.equal(await create({ runId: 'r', owner: 'eve' }, 1), 'none', 'those of runs count for themselves')
+    t.equal(await create({ runId: 's', owner: 'eve' }, 1), 'RUN_ERR_TOO_MANY_WEBHOOKS')
+    t.equal(await create({ owner: 'eve' }, 1), 'none')
   })
 
   test('the end of a run adds a message for each webhook that reports it', async (t, stores) => {

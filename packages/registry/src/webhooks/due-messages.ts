@@ -5,6 +5,7 @@ import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import { timeOf } from '../timers.ts'
 import { hostOf } from './check-webhook.ts'
+import { SendSlots, type SlotRules } from './send-slots.ts'
 import { sendMessage, type SendRules } from './send-message.ts'
 
 /** The parts of the engine that webhooks need. */
@@ -14,10 +15,7 @@ export interface WebhookHost {
 }
 
 /** How messages are sent, and how many at a time. */
-export interface DueRules extends SendRules {
-  readonly concurrency: number
-  readonly perHost: number
-}
+export interface DueRules extends SendRules, SlotRules {}
 
 // Milliseconds between two looks: other processes may leave messages, and their wake-ups reach only themselves.
 const LOOK_EVERY = 60_000
@@ -27,6 +25,8 @@ const LOOK_AT_ONCE = 20
 const RETRY_AFTER = 5_000
 // Milliseconds that a claim lasts longer than its attempt may.
 const MARGIN = 5_000
+// Errors of attempts that reach no host.
+const UNASKED = new Set(['NO_SECRET', 'UNSAFE_ADDRESS'])
 
 /** Sends the messages of the outbox when they are due. */
 export class DueMessages {
@@ -35,7 +35,7 @@ export class DueMessages {
   readonly #rules: DueRules
   readonly #closed = new AbortController()
   readonly #sending = new Set<Promise<void>>()
-  readonly #byHost = new Map<string, number>()
+  readonly #slots: SendSlots
   #unsubscribe: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
@@ -45,6 +45,7 @@ export class DueMessages {
     this.#host = host
     this.#store = store
     this.#rules = rules
+    this.#slots = new SendSlots(rules)
   }
 
   /** Begins to send; a second call does nothing. */
@@ -88,12 +89,12 @@ export class DueMessages {
     const longest = stores.lease === undefined ? LOOK_EVERY : LOOK_EVERY_SHARED
     try {
       if (stores.lease?.held === false) return longest
-      let next = await this.#store.nextAt(this.#busy)
+      let next = await this.#nextAt()
       if (next !== undefined && next <= timeOf(stores)) {
         await this.#sendDue()
         // The end of a request is a reason to look again.
-        if (this.#free === 0) return longest
-        next = await this.#store.nextAt(this.#busy)
+        if (this.#slots.free === 0) return longest
+        next = await this.#nextAt()
       }
       if (next === undefined) return longest
       return Math.min(Math.max(next - timeOf(stores), LOOK_AT_ONCE), longest)
@@ -105,50 +106,43 @@ export class DueMessages {
 
   async #sendDue(): Promise<void> {
     const { timeout } = this.#rules
-    while (this.#free > 0 && !this.#closed.signal.aborted) {
+    while (this.#slots.free > 0 && !this.#closed.signal.aborted) {
       const now = timeOf(this.#host.stores)
-      const limit = Math.min(this.#free, this.#mostPerClaim)
+      const limit = this.#slots.mostAtOnce
       const claimed = await this.#store.claim({
         now,
         until: now + timeout + MARGIN,
         limit,
-        busy: this.#busy
+        busy: this.#slots.busy(now)
       })
       for (const delivery of claimed) this.#send(delivery)
       if (claimed.length < limit) return
     }
   }
 
-  get #free(): number {
-    return this.#rules.concurrency - this.#sending.size
-  }
-
-  // All that is claimed may be for one host.
-  get #mostPerClaim(): number {
-    const { perHost } = this.#rules
-    const counts = [...this.#byHost.values()].filter((count) => count < perHost)
-    return perHost - Math.max(0, ...counts)
-  }
-
-  get #busy(): string[] {
-    return [...this.#byHost].flatMap(([host, count]) => (count >= this.#rules.perHost ? [host] : []))
+  // When a message can be claimed, or a host that was left alone gets one again.
+  async #nextAt(): Promise<number | undefined> {
+    const now = timeOf(this.#host.stores)
+    const next = await this.#store.nextAt(this.#slots.busy(now))
+    const reopens = this.#slots.nextAt(now)
+    return next === undefined || reopens === undefined ? (next ?? reopens) : Math.min(next, reopens)
   }
 
   #send(delivery: ClaimedDelivery): void {
-    const host = hostOf(delivery.url)
-    this.#byHost.set(host, (this.#byHost.get(host) ?? 0) + 1)
-    const sent = this.#deliver(delivery).finally(() => {
-      const left = this.#byHost.get(host)! - 1
-      if (left === 0) this.#byHost.delete(host)
-      else this.#byHost.set(host, left)
-      this.#sending.delete(sent)
-      this.look()
-    })
+    const receiver = { host: hostOf(delivery.url), owner: delivery.owner }
+    this.#slots.take(receiver)
+    const sent = this.#deliver(delivery)
+      .then((answered) => this.#slots.release(receiver, answered, timeOf(this.#host.stores)))
+      .finally(() => {
+        this.#sending.delete(sent)
+        this.look()
+      })
     this.#sending.add(sent)
   }
 
-  // If the outcome cannot be stored, the message is sent again once its claim is over.
-  async #deliver(delivery: ClaimedDelivery): Promise<void> {
+  // Whether the host has answered; undefined if it was not asked. If the outcome cannot be stored, the message is sent again once its
+  // claim is over. Never rejects.
+  async #deliver(delivery: ClaimedDelivery): Promise<boolean | undefined> {
     const { stores, log } = this.#host
     const { deliveryId, webhookId, runId, attempts } = delivery
     const now = () => timeOf(stores)
@@ -174,5 +168,12 @@ export class DueMessages {
       if (!isReported(err))
         log.error({ err: toLoggable(err), deliveryId }, 'the outcome of a message could not be stored')
     }
+    return isAnswered(outcome)
   }
+}
+
+function isAnswered(outcome: DeliveryOutcome): boolean | undefined {
+  if (outcome.state === 'delivered' || outcome.lastStatus !== null) return true
+  const { lastError } = outcome
+  return lastError === null || UNASKED.has(lastError) ? undefined : false
 }

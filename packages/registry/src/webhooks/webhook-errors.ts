@@ -23,7 +23,7 @@ export const RUN_ERR_WEBHOOK_NO_SECRET = createError(
 /** An owner has as many webhooks as it may have, or the store is full. */
 export const RUN_ERR_TOO_MANY_WEBHOOKS = createError(
   'RUN_ERR_TOO_MANY_WEBHOOKS',
-  'Too many webhooks: remove one first',
+  'Too many webhooks: remove one, or wait until runs with one have ended',
   429
 )
 /** The stores of the engine have no webhooks. */

@@ -15,7 +15,7 @@ import {
   type WebhookChange,
   type WebhookDelivery
 } from '../contract/webhook.ts'
-import { ENGINE_DEFAULTS, givenOf, type WebhookOptions } from '../options.ts'
+import { ENGINE_DEFAULTS, givenOf, type EngineLimits, type WebhookOptions } from '../options.ts'
 import { randomId } from '../random-id.ts'
 import { timeOf } from '../timers.ts'
 import { badWebhook, requireWebhook } from './check-webhook.ts'
@@ -56,19 +56,23 @@ export interface OwnedDelivery extends WebhookDelivery {
 /** A checked webhook of a run that is about to start. */
 export type PreparedWebhook = Pick<StoredWebhook, 'url' | 'events' | 'secrets'>
 
+type WebhookLimits = Pick<EngineLimits, 'maxWebhooksPerOwner' | 'maxRunWebhooksPerOwner'>
+
 /** Webhooks and their outbox: `fastify.webhooks`. */
 export class Webhooks {
   readonly #host: WebhookHost
   readonly #store: WebhookStore | undefined
   readonly #rules: DueRules
   readonly #maxPerOwner: number
+  readonly #maxOfRuns: number
   readonly #due: DueMessages | undefined
 
-  constructor(host: WebhookHost, options: WebhookOptions = {}, maxPerOwner?: number) {
+  constructor(host: WebhookHost, options: WebhookOptions = {}, limits: WebhookLimits = {}) {
     this.#host = host
     this.#store = host.stores.webhooks
     this.#rules = { ...ENGINE_DEFAULTS.webhooks, ...givenOf(options) }
-    this.#maxPerOwner = maxPerOwner ?? ENGINE_DEFAULTS.maxWebhooksPerOwner
+    this.#maxPerOwner = limits.maxWebhooksPerOwner ?? ENGINE_DEFAULTS.maxWebhooksPerOwner
+    this.#maxOfRuns = limits.maxRunWebhooksPerOwner ?? ENGINE_DEFAULTS.maxRunWebhooksPerOwner
     this.#due = this.#store && new DueMessages(host, this.#store, this.#rules)
   }
 
@@ -169,7 +173,7 @@ export class Webhooks {
 
   /**
    * Adds the webhook of a run before the store has the run; the engine calls it. Returns what removes it again.
-   * @throws RUN_ERR_TOO_MANY_WEBHOOKS if the store is full, and the errors of `create`
+   * @throws RUN_ERR_TOO_MANY_WEBHOOKS, and the errors of `create`
    */
   async add(
     { runId, owner, registry, createdAt }: StoredRun,
@@ -178,7 +182,10 @@ export class Webhooks {
     const store = this.#require()
     const webhookId = randomId()
     const times = { createdAt, updatedAt: createdAt }
-    await store.create({ webhookId, owner, runId, registries: [registry], ...prepared, ...times }, 0)
+    await store.create(
+      { webhookId, owner, runId, registries: [registry], ...prepared, ...times },
+      this.#maxOfRuns
+    )
     this.begin()
     return async () => void (await store.remove(webhookId))
   }

@@ -173,7 +173,7 @@ t.test('a message that was given up is listed, and sent again by hand', async (t
 })
 
 t.test('a receiver that hangs does not hold up the others', async (t) => {
-  const engine = build(t, { webhooks: { ...webhooks, timeout: 60_000, concurrency: 3, perHost: 2 } })
+  const engine = build(t, { webhooks: { ...webhooks, timeout: 60_000, concurrency: 6, perHost: 2 } })
   const hanging = await createWebhookReceiver(t, () => {})
   const good = await createWebhookReceiver(t)
   await engine.webhooks.create({ url: hanging.url, secrets: [hanging.secret] })
@@ -181,6 +181,39 @@ t.test('a receiver that hangs does not hold up the others', async (t) => {
   for (let n = 0; n < 20; n++) await (await engine.start(echo, 'hi')).result()
   await good.until(20)
   t.equal(hanging.all.length, 2)
+})
+
+t.test('an owner whose receivers hang holds up no other owner', async (t) => {
+  const engine = build(t, { webhooks: { ...webhooks, timeout: 60_000, concurrency: 8, perHost: 2 } })
+  const [eve, ada] = [{ principal: { sub: 'eve', scopes: [] } }, { principal: { sub: 'ada', scopes: [] } }]
+  const hanging = await Promise.all(Array.from({ length: 12 }, () => createWebhookReceiver(t, () => {})))
+  for (const { url, secret } of hanging) await engine.webhooks.create({ url, secrets: [secret] }, eve)
+  await engine.start(echo, 'hi', eve)
+  await Promise.race(hanging.map(({ until }) => until(1)))
+  const good = await createWebhookReceiver(t)
+  await engine.webhooks.create({ url: good.url, secrets: [good.secret] }, ada)
+  for (let n = 0; n < 3; n++) await engine.start(echo, 'hi', ada)
+  await good.until(3)
+  const sent = hanging.reduce((sum, { all }) => sum + all.length, 0)
+  t.equal(sent, 4, 'half of what it leaves free')
+})
+
+t.test('a host that answers nothing is left alone for a while', async (t) => {
+  const engine = build(t, { webhooks: { ...webhooks, timeout: 30, attempts: 100, perHost: 2 } })
+  const hanging = await createWebhookReceiver(t, () => {})
+  await engine.webhooks.create({ url: hanging.url, secrets: [hanging.secret] })
+  for (let n = 0; n < 6; n++) await engine.start(echo, 'hi')
+  await hanging.until(5)
+  const good = await createWebhookReceiver(t)
+  await engine.webhooks.create({ url: good.url, secrets: [good.secret] })
+  const begun = performance.now()
+  let runs = 0
+  // Long enough for 20 attempts more.
+  while (performance.now() - begun < 300) {
+    await engine.start(echo, 'hi')
+    await good.until(++runs)
+  }
+  t.ok(hanging.all.length <= 10, `${hanging.all.length} attempts`)
 })
 
 t.test('secrets are rotated: each message is signed with all of them', async (t) => {

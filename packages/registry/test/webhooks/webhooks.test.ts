@@ -134,6 +134,17 @@ t.test('webhooks per owner are limited, those of runs do not count', async (t) =
   await engine.start(echo, 'hi', { webhook, principal: ada })
 })
 
+t.test('webhooks of single runs are limited per owner, while their messages are to come', async (t) => {
+  const { url, secret } = await createWebhookReceiver(t, () => {})
+  const engine = build(t, { limits: { maxRunWebhooksPerOwner: 2 } })
+  const webhook = { url, secrets: [secret] }
+  const start = (sub: string) => engine.start(echo, 'hi', { webhook, principal: { sub, scopes: [] } })
+  for (let n = 0; n < 2; n++) await (await start('eve')).result()
+  t.equal(await codeOf(() => start('eve')), 'RUN_ERR_TOO_MANY_WEBHOOKS')
+  await start('ada')
+  await engine.start(echo, 'hi', { principal: { sub: 'eve', scopes: [] } })
+})
+
 t.test('a run reports to its own webhook, signed with the secrets of the service', async (t) => {
   const { url, secret, all, until } = await createWebhookReceiver(t)
   const engine = build(t, { webhooks: { allowPrivate: true, secrets: [secret] } })

@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, StoredDelivery, WebhookStore } from '@svc/registry'
+import type { BusyReceivers, ClaimedDelivery, StoredDelivery, WebhookStore } from '@svc/registry'
 import { formatSeqCursor, parseSeqCursor } from '@svc/registry/store-kit'
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
 import type { Commit } from '../commit.ts'
@@ -114,13 +114,13 @@ export function createOutbox(db: Kysely<Tables>, commit: Commit, skipDamaged: Sk
 
 type Deliveries = Tables & { d: Tables['webhook_delivery'] }
 
-// It is not dead, its host is not busy, and it waits for no earlier message of the same run and webhook.
-function isClaimable(is: ExpressionBuilder<Deliveries, 'd'>, busy: readonly string[]) {
+// It is not dead, its host and its owner are not busy, and it waits for no earlier message of the same run and webhook.
+function isClaimable(is: ExpressionBuilder<Deliveries, 'd'>, { hosts, owners }: BusyReceivers) {
   const receiver = is
     .selectFrom('webhook as w')
     .select('w.webhook_id')
     .whereRef('w.webhook_id', '=', 'd.webhook_id')
-    .$if(busy.length > 0, (all) => all.where('w.host', 'not in', busy))
+    .$if(hosts.length > 0, (all) => all.where('w.host', 'not in', hosts))
   const earlier = is
     .selectFrom('webhook_delivery as e')
     .select('e.seq')
@@ -128,7 +128,8 @@ function isClaimable(is: ExpressionBuilder<Deliveries, 'd'>, busy: readonly stri
     .whereRef('e.run_id', '=', 'd.run_id')
     .where('e.dead', '=', 0)
     .whereRef('e.seq', '<', 'd.seq')
-  return is.and([is('d.dead', '=', 0), is.exists(receiver), is.not(is.exists(earlier))])
+  const hasShare = owners.length === 0 ? [] : [is('d.owner', 'not in', owners)]
+  return is.and([is('d.dead', '=', 0), ...hasShare, is.exists(receiver), is.not(is.exists(earlier))])
 }
 
 // Undefined if it is damaged.

@@ -33,7 +33,7 @@ export function createWebhookStore({ db, commit, reports, skipDamaged, sweep }: 
       // Before: a run may end as soon as it is stored.
       reports.mayReport = true
       await commit.write(async (trx) => {
-        if (webhook.runId === null) await requirePlace(trx, webhook.owner, maxPerOwner)
+        await requirePlace(trx, webhook, maxPerOwner)
         await trx.insertInto('webhook').values(toRow(webhook)).execute()
       })
     },
@@ -106,12 +106,16 @@ export function createWebhookStore({ db, commit, reports, skipDamaged, sweep }: 
   }
 }
 
-async function requirePlace(trx: Transaction<Tables>, owner: string, maxPerOwner: number): Promise<void> {
+async function requirePlace(
+  trx: Transaction<Tables>,
+  { owner, runId }: StoredWebhook,
+  maxPerOwner: number
+): Promise<void> {
   const { count } = await trx
     .selectFrom('webhook')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('owner', '=', owner)
-    .where('run_id', 'is', null)
+    .where('run_id', runId === null ? 'is' : 'is not', null)
     .executeTakeFirstOrThrow()
   if (count >= maxPerOwner) throw new Refused(new RUN_ERR_TOO_MANY_WEBHOOKS())
 }

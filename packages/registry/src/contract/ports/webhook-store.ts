@@ -66,6 +66,14 @@ export interface ClaimedDelivery extends StoredDelivery {
   readonly secrets: readonly string[]
 }
 
+/** To whom nothing more is to be sent now. */
+export interface BusyReceivers {
+  /** Hosts of receivers, with their ports. */
+  readonly hosts: readonly string[]
+  /** Owners of webhooks. */
+  readonly owners: readonly string[]
+}
+
 /** Selects messages that are due. */
 export interface ClaimQuery {
   /** Milliseconds since the epoch. */
@@ -74,8 +82,7 @@ export interface ClaimQuery {
   readonly until: number
   /** At most this many; 1–1,000. */
   readonly limit: number
-  /** Hosts of receivers, with their ports, to which nothing more is to be sent now. */
-  readonly busy: readonly string[]
+  readonly busy: BusyReceivers
 }
 
 /** What came of an attempt. `dead`: it is sent again only after `retry`. */
@@ -114,7 +121,8 @@ export interface DeliveryPage {
 export interface WebhookStore {
   /**
    * Adds a webhook. One of a run may be added before the run is.
-   * @throws RUN_ERR_TOO_MANY_WEBHOOKS if it is for all runs of its owner, and the owner already has `maxPerOwner` of these, or the store is full
+   * @throws RUN_ERR_TOO_MANY_WEBHOOKS if the owner already has `maxPerOwner` webhooks for all runs, or for single runs, as this one is, or
+   * the store is full
    */
   create(webhook: StoredWebhook, maxPerOwner: number): Awaitable<void>
   get(webhookId: string): Awaitable<StoredWebhook | undefined>
@@ -134,7 +142,7 @@ export interface WebhookStore {
    */
   claim(query: ClaimQuery): Awaitable<ClaimedDelivery[]>
   /** The next time at which a message can be claimed; undefined if there is none. */
-  nextAt(busy: readonly string[]): Awaitable<number | undefined>
+  nextAt(busy: BusyReceivers): Awaitable<number | undefined>
   /** Records what came of an attempt. Delivered messages are removed; anything else counts only for the latest attempt. */
   settle(deliveryId: string, attempt: number, outcome: DeliveryOutcome): Awaitable<void>
   findDelivery(deliveryId: string): Awaitable<StoredDelivery | undefined>

@@ -1,5 +1,10 @@
 import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
-import type { StoredDelivery, StoredWebhook, WebhookStore } from '../../contract/ports/webhook-store.ts'
+import type {
+  BusyReceivers,
+  StoredDelivery,
+  StoredWebhook,
+  WebhookStore
+} from '../../contract/ports/webhook-store.ts'
 import { isTerminalStatus } from '../../contract/run-record.ts'
 import { RUN_ERR_TOO_MANY_WEBHOOKS } from '../../errors.ts'
 import { hostOf } from '../../webhooks/check-webhook.ts'
@@ -24,6 +29,8 @@ export function createInProcessWebhooks(
   const webhooks = new Map<string, StoredWebhook>()
   // Their ids, by the run or the owner that they report.
   const bySubject = new Map<string, Set<string>>()
+  // How many report a single run, by their owner.
+  const ofRuns = new Map<string, number>()
   const outbox = new Outbox()
   const listeners = new Set<() => void>()
 
@@ -36,16 +43,25 @@ export function createInProcessWebhooks(
     const others = bySubject.get(subject)!
     others.delete(webhookId)
     if (others.size === 0) bySubject.delete(subject)
+    if (webhook.runId !== null) countOfRuns(webhook.owner, -1)
     return webhooks.delete(webhookId)
+  }
+
+  function countOfRuns(owner: string, change: number): void {
+    const count = (ofRuns.get(owner) ?? 0) + change
+    if (count === 0) ofRuns.delete(owner)
+    else ofRuns.set(owner, count)
   }
 
   const store: WebhookStore = {
     create(webhook, maxPerOwner) {
       const subject = subjectOf(webhook)
       const others = bySubject.get(subject) ?? new Set()
-      const isFull = webhook.runId === null && others.size >= maxPerOwner
+      const { runId, owner } = webhook
+      const isFull = (runId === null ? others.size : (ofRuns.get(owner) ?? 0)) >= maxPerOwner
       if (isFull || webhooks.size >= MAX_WEBHOOKS) throw new RUN_ERR_TOO_MANY_WEBHOOKS()
       bySubject.set(subject, others.add(webhook.webhookId))
+      if (runId !== null) countOfRuns(owner, 1)
       webhooks.set(webhook.webhookId, structuredClone(webhook))
     },
     get: (webhookId) => structuredClone(webhooks.get(webhookId)),
@@ -147,8 +163,9 @@ export function createInProcessWebhooks(
     if (runId !== null && !isLive(runId) && !outbox.has(webhookId)) remove(webhookId)
   }
 
-  function isBusy({ webhookId }: StoredDelivery, busy: readonly string[]): boolean {
-    return busy.length > 0 && busy.includes(hostOf(webhooks.get(webhookId)!.url))
+  function isBusy({ webhookId, owner }: StoredDelivery, { hosts, owners }: BusyReceivers): boolean {
+    if (owners.includes(owner)) return true
+    return hosts.length > 0 && hosts.includes(hostOf(webhooks.get(webhookId)!.url))
   }
 
   return {
