@@ -69,6 +69,8 @@ export interface HttpOptions {
   cors?: boolean | FastifyCorsOptions
   /** Options of `@fastify/rate-limit`; default: no limit. */
   rateLimit?: RateLimitPluginOptions
+  /** The URL of the prefix as clients reach it, behind a proxy that changes it; default: links are paths of the request's host. */
+  url?: string
   /** Header, in lower case → the provider of the key in it; `x-api-key` always works. */
   providerKeyHeaders?: Record<string, string>
   /** `onRequest` functions, or `{ onRequest?, preHandler? }`, for all routes of the plugin. */
@@ -112,6 +114,11 @@ export const HttpOptionsSchema = optionsSchema<HttpOptions>({
     description: '`true`: pages of every origin, without credentials; or options of `@fastify/cors`'
   }),
   rateLimit: described('Options of `@fastify/rate-limit`; default: no limit', RateLimitOptionsSchema),
+  url: Type.String({
+    pattern: '^https?://[^\\s?#]+$',
+    description:
+      'The URL of the prefix as clients reach it, behind a proxy that changes it; default: links are paths of the request’s host'
+  }),
   providerKeyHeaders: Type.Record(Type.String({ pattern: '^[a-z0-9-]+$' }), Type.String({ minLength: 1 }), {
     additionalProperties: false,
     description: 'Header, in lower case → the provider of the key in it; `x-api-key` always works'

@@ -1,5 +1,13 @@
 import type { Principal, RegistryPluginOptions } from '@svc/registry'
-import { ensureEngine, listNamed, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
+import {
+  basePathOf,
+  ensureEngine,
+  listNamed,
+  requireFreePlace,
+  rootOf,
+  warnOfTimeouts,
+  type AddressedRequest
+} from '@svc/registry/kit'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -50,7 +58,7 @@ export async function serve(
 ): Promise<OpenApi | undefined> {
   const settings = resolveOptions(options)
   const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
-  const { cors, rateLimit, providerKeyHeaders, swagger, uploadLimits } = settings
+  const { cors, rateLimit, providerKeyHeaders, swagger, uploadLimits, url } = settings
   const { clientInstructions, clientTools } = settings
   await ensureEngine(app, '@svc/http', engine)
   warnOfTimeouts(app)
@@ -82,7 +90,18 @@ export async function serve(
       policy
     })
     const accepted = { providerKeyHeaders, clientInstructions, clientTools, onDisconnect }
-    const surface = { runs, exposed, policy, errors: ADMISSION_ERRORS, replies, heartbeat, ...accepted }
+    const place = { url: url?.replace(/\/+$/, ''), prefix: plain.prefix.replace(/\/+$/, '') }
+    const baseOf = (request: AddressedRequest) => basePathOf(place, request)
+    const surface = {
+      runs,
+      exposed,
+      policy,
+      errors: ADMISSION_ERRORS,
+      replies,
+      heartbeat,
+      baseOf,
+      ...accepted
+    }
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
     scope.removeAllContentTypeParsers()

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { OnDisconnect, RunEngine } from '@svc/registry'
-import type { AdmittingSurface, Exposed } from '@svc/registry/kit'
+import type { AddressedRequest, AdmittingSurface, Exposed } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { HttpPolicy } from './auth/policy.ts'
@@ -16,6 +16,8 @@ export interface Surface extends AdmittingSurface {
   readonly onDisconnect: OnDisconnect
   /** Milliseconds between comments on a silent event stream. */
   readonly heartbeat: number
+  /** What links in the reply to a request begin with: the prefix of the routes as the client reaches it. */
+  baseOf(request: AddressedRequest): string
 }
 
 /** Types requests and replies by the TypeBox schemas of their route. */

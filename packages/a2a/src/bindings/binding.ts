@@ -1,5 +1,5 @@
 import type { Principal, RunLog } from '@svc/registry'
-import { logFault, reserveMemory, toChallenge } from '@svc/registry/kit'
+import { logFault, originOf, reserveMemory, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
@@ -86,7 +86,7 @@ class RequestCall implements Call {
   }
 
   get origin(): string {
-    return `${this.#caller.protocol}://${this.#caller.host}`
+    return originOf(this.#caller)
   }
 
   reserve(bytes: number): Promise<void> | undefined {

@@ -1,4 +1,4 @@
-import { rootOf } from '@svc/registry/kit'
+import { rootOf, originOf } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentPaths } from '../bindings/agent-paths.ts'
 import type { Binding } from '../bindings/binding.ts'
@@ -64,7 +64,7 @@ async function sendCard(
   try {
     if (refusal !== undefined) throw refusal
     const { id, surface } = describe()
-    const card = surface.buildCard(`${request.protocol}://${request.host}`)
+    const card = surface.buildCard(originOf(request))
     const unsigned = JSON.stringify(encodeCard(card, named))
     const json = surface.signer === undefined ? unsigned : await withSignatures(surface.signer, unsigned)
     const etag = tagOf(json)

@@ -120,6 +120,8 @@ export interface Caller {
   readonly protocol: string
   /** The host and port at which the client reaches the endpoint of HTTP. */
   readonly host: string
+  /** The addresses of the trusted proxies and of the client, over HTTP. */
+  readonly ips?: readonly string[] | undefined
 }
 
 /** Where the headers of an answer go; a `FastifyReply` is one. */

@@ -1,7 +1,8 @@
 import type { RunnableKind } from '@svc/registry'
+import { baseUrlOf, type AddressedRequest } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { fileUrlsAt, type FileUrl } from '@svc/registry/wire-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { RunEvents } from '../projection/run-events.ts'
 import { RunStream, type StreamStart } from '../projection/run-stream.ts'
 import type { Surface } from '../surface.ts'
@@ -14,17 +15,10 @@ export interface Thread {
   readonly userId?: string | undefined
 }
 
-/** The parts of a request that URLs in its reply depend on. */
-export type OriginRequest = Pick<FastifyRequest, 'protocol' | 'host'>
-
 /** Makes the URLs of files of a thread, at this service as the client reaches it, or elsewhere. */
-export function fileUrlIn(
-  { url, prefix }: Surface,
-  thread: Thread,
-  { protocol, host }: OriginRequest
-): FileUrl {
+export function fileUrlIn(surface: Surface, thread: Thread, request: AddressedRequest): FileUrl {
   return fileUrlsAt({
-    base: url ?? `${protocol}://${host}${prefix}`,
+    base: baseUrlOf(surface, request),
     path: ['ag-ui', thread.kind, thread.name, 'threads', thread.sessionId, 'files'],
     userId: thread.userId
   })

@@ -27,13 +27,13 @@ export function listRuns(
   )
 }
 
-/** A run as an item of a list. @param prefix of the routes */
-export function toRunItem(run: RunSummary, prefix: string) {
+/** A run as an item of a list. @param base what its link begins with */
+export function toRunItem(run: RunSummary, base: string) {
   const { preview, stats } = run
   return {
     ...toRunRecord(run),
     ...(preview !== null && { preview }),
     ...stats,
-    href: `${prefix}/runs/${run.runId}`
+    href: `${base}/runs/${run.runId}`
   }
 }

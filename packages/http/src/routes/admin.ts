@@ -52,10 +52,11 @@ const forget = {
 }
 
 /** `/admin`: the runs of all owners, people, and the exposed runnables. */
-export function adminRoutes(scope: HttpScope, { runs, exposed }: Surface): void {
+export function adminRoutes(scope: HttpScope, { runs, exposed, baseOf }: Surface): void {
   scope.get('/admin/runs', { schema: list, config }, async ({ query }, reply) => {
     const shown = { ...query, scope: exposed.scope() }
-    const page = await listRuns(runs, shown, (run) => ({ ...toRunItem(run, scope.prefix), owner: run.owner }))
+    const base = baseOf(reply.request)
+    const page = await listRuns(runs, shown, (run) => ({ ...toRunItem(run, base), owner: run.owner }))
     return sendPage(reply, 'runs', page)
   })
 

@@ -40,9 +40,9 @@ const answer = {
 export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
   const approvals: ListedInputs = {
     list: 'approvals',
-    toItem: ({ run, input }) => ({
+    toItem: ({ run, input }, base) => ({
       ...toPendingApproval(run.runId, input),
-      href: `${scope.prefix}/approvals/${input.inputId}`
+      href: `${base}/approvals/${input.inputId}`
     })
   }
 

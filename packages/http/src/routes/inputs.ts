@@ -41,9 +41,9 @@ const answer = {
 export function inputsRoutes(scope: HttpScope, surface: Surface): void {
   const inputs: ListedInputs = {
     list: 'inputs',
-    toItem: ({ run, input }) => ({
+    toItem: ({ run, input }, base) => ({
       ...toPendingInput(run.runId, input),
-      href: `${scope.prefix}/inputs/${input.inputId}`
+      href: `${base}/inputs/${input.inputId}`
     })
   }
 

@@ -54,7 +54,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
       )
       if (nextCursor !== null) {
         const next = new URLSearchParams({ limit: `${limit}`, cursor: nextCursor }).toString()
-        reply.header('link', `<${scope.prefix}/${kind}s?${next}>; rel="next"`)
+        reply.header('link', `<${surface.baseOf(reply.request)}/${kind}s?${next}>; rel="next"`)
       }
       return sendWhole(reply, `[${items.join()}]`)
     })

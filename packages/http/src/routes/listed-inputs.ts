@@ -26,8 +26,8 @@ import type { Surface } from '../surface.ts'
 /** How a list shows its items. */
 export interface ListedInputs {
   readonly list: InputList
-  /** An item as clients see it. */
-  readonly toItem: (found: FoundInput) => object
+  /** An item as clients see it. @param base what its link begins with */
+  readonly toItem: (found: FoundInput, base: string) => object
 }
 
 /** Replies with a page of the pending inputs that the caller may answer. */
@@ -44,6 +44,7 @@ export async function sendInputPage(
     ...(!seesAllOf(list, principal) && { owner: principal.sub }),
     ...(runId !== undefined && { runId })
   }
+  const base = surface.baseOf(reply.request)
   // The inputs of one run are adjacent: decide once per run and kind.
   let known: { key: string; may: Promise<boolean> } | undefined
   const may = ({ run, input: { kind } }: FoundInput) => {
@@ -58,7 +59,7 @@ export async function sendInputPage(
         const { inputs, nextCursor } = await surface.runs.listInputs(more)
         return { items: inputs, nextCursor }
       },
-      encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found)) : undefined),
+      encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found, base)) : undefined),
       cursorOf: formatInputCursor
     },
     { limit, ...(cursor !== undefined && { cursor }) }
@@ -81,7 +82,7 @@ export async function sendInput(
   if (found.run.status !== 'input-required' || found.input.answer !== null)
     throw list === 'approvals' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
   const { args: _, argsPreview: __, ...input } = found.input
-  const item = toItem({ ...found, input })
+  const item = toItem({ ...found, input }, surface.baseOf(reply.request))
   return sendPieces(
     surface.replies,
     reply,

@@ -50,7 +50,7 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const patience = readPatience(request.headers.prefer)
       const run = await start(request, reply, patience && 'continue')
-      const url = `${scope.prefix}/runs/${run.runId}`
+      const url = `${surface.baseOf(request)}/runs/${run.runId}`
       if (patience === undefined) tieToClient(surface, run, request.body, reply)
       else {
         const inTime = await endsWithin(surface, run, reply, patience.ms)

@@ -60,7 +60,8 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
       scope: exposed.scope(),
       owner: principal.sub
     }
-    const page = await listRuns(runs, own, (run) => toRunItem(run, scope.prefix))
+    const base = surface.baseOf(reply.request)
+    const page = await listRuns(runs, own, (run) => toRunItem(run, base))
     return sendPage(reply, 'runs', page)
   })
 

@@ -103,7 +103,7 @@ export function schedulesRoutes(scope: HttpScope, surface: Surface): void {
     const { apiKey, redact } = new ProviderKeys(headers, undefined, providerKeyHeaders).forRun(log)
     const options = { ...exposed.startOptions(runnable), principal, apiKey, redact }
     const schedule = await schedules.create(runnable, given, options)
-    reply.code(201).header('location', `${scope.prefix}/schedules/${schedule.scheduleId}`)
+    reply.code(201).header('location', `${surface.baseOf(reply.request)}/schedules/${schedule.scheduleId}`)
     return sendJson(replies, reply, toItem(schedule, principal))
   })
 

@@ -159,17 +159,14 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
     return shared > 0 ? sendJson(replies, reply, { shared }) : reply.code(204).send()
   })
 
-  scope.post(
-    `${PATH}/fork`,
-    { schema: fork, config },
-    async ({ params: named, principal, query, body }, reply) => {
-      const session = await requireSession(surface, { ...named, ...query }, principal)
-      const made = toSession(await sessions.fork(session, body))
-      const path = [made.kind, made.name, made.sessionId].map(encodeURIComponent).join('/')
-      reply.code(201).header('location', `${scope.prefix}/sessions/${path}`)
-      return sendJson(replies, reply, made)
-    }
-  )
+  scope.post(`${PATH}/fork`, { schema: fork, config }, async (request, reply) => {
+    const { params: named, principal, query, body } = request
+    const session = await requireSession(surface, { ...named, ...query }, principal)
+    const made = toSession(await sessions.fork(session, body))
+    const path = [made.kind, made.name, made.sessionId].map(encodeURIComponent).join('/')
+    reply.code(201).header('location', `${surface.baseOf(request)}/sessions/${path}`)
+    return sendJson(replies, reply, made)
+  })
 
   scope.get(`${PATH}/stream`, { schema: follow, config }, async (request, reply) => {
     const { params: named, principal, query, headers } = request

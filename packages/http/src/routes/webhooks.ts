@@ -97,7 +97,7 @@ export function webhooksRoutes(scope: HttpScope, surface: Surface): void {
       principal,
       registries: exposed.registries()
     })
-    reply.code(201).header('location', `${scope.prefix}/webhooks/${webhook.webhookId}`)
+    reply.code(201).header('location', `${surface.baseOf(reply.request)}/webhooks/${webhook.webhookId}`)
     return sendJson(replies, reply, { ...toItem(webhook, principal), secrets })
   })
 

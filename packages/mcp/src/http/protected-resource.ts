@@ -1,13 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { rootOf } from '@svc/registry/kit'
+import type { FastifyInstance } from 'fastify'
+import { baseUrlOf, originOf, rootOf, type AddressedRequest } from '@svc/registry/kit'
 import { MCP_ERR_BAD_REQUEST } from '../errors.ts'
 import type { McpSettings } from '../options.ts'
 import { allowOrigin, answerPreflights, HIDDEN } from './guard-origins.ts'
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
-
-/** The parts of a request that URLs in its reply depend on. */
-type OriginRequest = Pick<FastifyRequest, 'protocol' | 'host'>
 
 /**
  * Serves the metadata of the endpoint as a protected resource, to all pages, and names their URL in the challenges of a scope. RFC 9728
@@ -18,7 +15,7 @@ export function describeResource(
   { url, authorizationServers, scopes, title, name }: McpSettings
 ): void {
   if (authorizationServers === undefined) return
-  const resourceOf = ({ protocol, host }: OriginRequest) => URL.parse(url ?? `${protocol}://${host}${path}`)
+  const resourceOf = (request: AddressedRequest) => URL.parse(baseUrlOf({ url, prefix: path }, request))
   const root = rootOf(scope)
   const metadataPath = `${WELL_KNOWN}${path}`
 
@@ -41,7 +38,11 @@ export function describeResource(
     const resource = resourceOf(request)
     if (typeof challenge === 'string' && resource !== null) {
       const { origin, pathname } = resource
-      const metadata = `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
+      // A proxy that strips a prefix passes on only what has it.
+      const metadata =
+        url === undefined
+          ? originOf(request) + metadataPath
+          : `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
       const separator = challenge.includes('=') ? ', ' : ' '
       reply.header('www-authenticate', `${challenge}${separator}resource_metadata="${metadata}"`)
     }

@@ -1,18 +1,19 @@
-import { pathSegment } from '@svc/registry/kit'
+import { baseUrlOf, pathSegment, type AddressedRequest } from '@svc/registry/kit'
 import type { FileUrl } from '@svc/registry/wire-kit'
-import type { FastifyRequest } from 'fastify'
 import type { Surface } from '../surface.ts'
 
 const FORM = /^file_([^_]+)_(.+)$/
 
 /** Makes the URLs of files of runs, at this service as the client reaches it, or elsewhere. */
-export function fileUrlIn(
-  { url, prefix }: Pick<Surface, 'url' | 'prefix'>,
-  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>
-): FileUrl {
-  const base = url ?? `${protocol}://${host}${prefix}`
+export function fileUrlIn(surface: Pick<Surface, 'url' | 'prefix'>, request: AddressedRequest): FileUrl {
+  const base = baseUrlOf(surface, request)
   return ({ fileId, url: given }, runId) =>
-    fileId === undefined ? given : `${base}/files/${pathSegment(`file_${runId}_${fileId}`)}/content`
+    fileId === undefined ? given : `${base}/files/${pathSegment(toFileId(runId, fileId))}/content`
+}
+
+// Its two ids in one, since the routes of files have one.
+function toFileId(runId: string, fileId: string): string {
+  return `file_${runId}_${fileId}`
 }
 
 /** Reads the id of a file. */

@@ -123,6 +123,7 @@ export {
   type OptionsSchema
 } from '../options.ts'
 export { reserveMemory } from '../requests/answer-memory.ts'
+export { basePathOf, baseUrlOf, originOf, type AddressedRequest } from '../requests/base-url.ts'
 export { sendJson, sendPieces, sendWhole } from '../requests/send-json.ts'
 export { completeFinish } from '../runs/complete-finish.ts'
 export { findFaults, type FaultOptions } from '../schemas/find-faults.ts'

@@ -1,7 +1,8 @@
 import type { RunnableKind } from '@svc/registry'
+import { baseUrlOf, type AddressedRequest } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { fileUrlsAt, type FileUrl } from '@svc/registry/wire-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
 import type { MessageChunks } from '../projection/message-chunks.ts'
 import type { Surface } from '../surface.ts'
@@ -15,13 +16,10 @@ export interface Chat {
   readonly userId?: string | undefined
 }
 
-/** The parts of a request that URLs in its reply depend on. */
-export type OriginRequest = Pick<FastifyRequest, 'protocol' | 'host'>
-
 /** Makes the URLs of files of a chat, at this service as the client reaches it, or elsewhere. */
-export function fileUrlIn({ url, prefix }: Surface, chat: Chat, { protocol, host }: OriginRequest): FileUrl {
+export function fileUrlIn(surface: Surface, chat: Chat, request: AddressedRequest): FileUrl {
   return fileUrlsAt({
-    base: url ?? `${protocol}://${host}${prefix}`,
+    base: baseUrlOf(surface, request),
     path: ['chat', chat.kind, chat.name, chat.sessionId, 'files'],
     userId: chat.userId
   })
