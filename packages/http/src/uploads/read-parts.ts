@@ -41,7 +41,7 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
       if (part.type !== 'file') throw new HTTP_ERR_BAD_MULTIPART('it cannot be parsed')
       parts++
       try {
-        yield toFormPart(part)
+        yield toFormPart(part, delimiters.extendedNames.get(parts - 1))
       } finally {
         // A part left unread would stall the parser.
         if (!part.file.readableEnded) part.file.destroy()
@@ -54,14 +54,17 @@ export async function* readParts(request: FastifyRequest): AsyncGenerator<FormPa
   if (delimiters.count !== parts + 1) throw new HTTP_ERR_BAD_MULTIPART('the name of a part is not readable')
 }
 
-function toFormPart({ fieldname, filename, mimetype, file }: MultipartFile): FormPart {
+function toFormPart(
+  { fieldname, filename, mimetype, file }: MultipartFile,
+  extendedName: string | undefined
+): FormPart {
   // Names are already decoded.
   if (typeof fieldname !== 'string' || fieldname === '' || fieldname.includes('\ufffd')) {
     throw new HTTP_ERR_BAD_MULTIPART('the name of a part is not readable')
   }
   return {
     name: fieldname,
-    filename,
+    filename: extendedName ?? filename,
     mimeType: mimetype,
     content: readFrom<Buffer>(file)
   }

@@ -14,7 +14,8 @@ const bodies: [says: string, body: unknown, statusCode: number, code: string][] 
   ['no JSON', 'hello', 400, 'HTTP_ERR_BAD_JSON'],
   ['an empty body', '', 400, 'HTTP_ERR_BAD_JSON'],
   ['two values', '{"input":"a"}{"input":"b"}', 400, 'HTTP_ERR_BAD_JSON'],
-  ['a byte order mark', '\ufeff{"input":"a"}', 400, 'HTTP_ERR_BAD_JSON'],
+  ['two byte order marks', '\ufeff\ufeff{"input":"a"}', 400, 'HTTP_ERR_BAD_JSON'],
+  ['a byte order mark alone', '\ufeff', 400, 'HTTP_ERR_BAD_JSON'],
   ['an overlong encoding', bytes(0xc0, 0xaf), 400, 'HTTP_ERR_BAD_JSON'],
   ['a cut-off character', bytes(0xe2, 0x82), 400, 'HTTP_ERR_BAD_JSON'],
   ['an encoded surrogate', bytes(0xed, 0xa0, 0x80), 400, 'HTTP_ERR_BAD_JSON'],
@@ -72,6 +73,10 @@ t.test('bodies', async (t) => {
       await requireError(t, await app.post(`/agents/echo/${verb}`, body, headers), statusCode, code, says)
     }
   }
+  const marked = await app.post('/agents/echo/run', '\ufeff{"input":"a"}', {
+    'content-type': 'application/json'
+  })
+  t.match(await marked.json(), { text: 'a' }, 'JSON may begin with a byte order mark')
   await requireAlive(t, app)
 })
 

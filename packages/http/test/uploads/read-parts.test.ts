@@ -120,6 +120,34 @@ t.test('unusual but valid bodies', async (t) => {
   await untilEmpty(folder)
 })
 
+t.test('filename* counts, wherever it stands (RFC 6266)', async (t) => {
+  const { origin, folder } = await buildUploadApp(t)
+  const plain = 'filename="plain.txt"'
+  const extended = "filename*=UTF-8''na%C3%AFve%20plan.txt"
+  const names: [sent: string, seen: string][] = [
+    [`${plain}; ${extended}`, 'naïve plan.txt'],
+    [`${extended}; ${plain}`, 'naïve plan.txt'],
+    [extended, 'naïve plan.txt'],
+    [`FileName* = iso-8859-1'en'na%EFve; ${plain}`, 'naïve'],
+    [`filename*=UTF-8''na%EFve; ${plain}`, 'plain.txt'],
+    [`filename*=UTF-16''a; ${plain}`, 'plain.txt'],
+    [`filename*="UTF-8''a"; ${plain}`, 'plain.txt'],
+    [`filename="a; filename*=UTF-8''b"`, "a; filename*=UTF-8''b"]
+  ]
+  const body = Buffer.concat([
+    field('input'),
+    ...names.map(([sent]) => field('files', 'text', `; ${sent}`)),
+    end
+  ])
+  const seenIn = async (response: Response) =>
+    ((await response.json()) as { files: { filename?: string }[] }).files.map(({ filename }) => filename)
+  const request = { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=x' } }
+  const response = await fetch(`${origin}/up`, { ...request, body: new Uint8Array(body) })
+  const seen = names.map(([, name]) => name)
+  t.strictSame(await seenIn(response), seen)
+  await untilEmpty(folder)
+})
+
 t.test('hostile file names become labels', async (t) => {
   const { origin, folder } = await buildUploadApp(t)
   const names: [sent: string, seen: string | undefined][] = [

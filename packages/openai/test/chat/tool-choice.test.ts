@@ -164,7 +164,8 @@ t.test('shapes of messages that clients send', async (t) => {
     const response = await fetch(`${app.baseURL}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model, ...body })
+      // As Windows' tools write JSON.
+      body: `\ufeff${JSON.stringify({ model, ...body })}`
     })
     t.equal(response.status, 200, await response.clone().text())
     return scripted.calls[0]!.prompt

@@ -18,6 +18,11 @@ t.test('agrees with JSON.parse for any JSON', async (t) => {
   )
 })
 
+t.test('a byte order mark before JSON is left out, on each wire', async (t) => {
+  t.strictSame(decode('\ufeff{"a":"\ufeffb"}'), { a: '\ufeffb' })
+  t.throws(() => decode('\ufeff'), { code: 'TEST_ERR_BAD_JSON' })
+})
+
 t.test('any bytes give a value or a 400', async (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
