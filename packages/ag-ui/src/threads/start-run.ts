@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Run, RunBody, Runnable, StartKey } from '@svc/registry'
 import { codeOf, givenOf, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
+import { SSE_HEADERS } from '@svc/registry/sse'
 import { tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
@@ -72,6 +73,26 @@ export async function startRun(
     events,
     isUnderWay ? { head: encodeEvents(events.resume()) } : {}
   )
+}
+
+/**
+ * Replies with a run of which the log knows nothing: what a page gets that runs its agent when it is mounted, before the user has said
+ * anything.
+ * @throws AGUI_ERR_FORBIDDEN, AGUI_ERR_MISSING_SCOPE, AGUI_ERR_UNKNOWN_RUNNABLE
+ */
+export async function sendEmptyRun(
+  surface: Surface,
+  { kind, name }: Thread,
+  { body: { threadId, runId }, caller }: FastifyRequest & { body: RunAgentInput },
+  reply: FastifyReply
+): Promise<FastifyReply> {
+  await requireAllowed(surface, caller, 'run', { kind, name })
+  requireExposed(surface, kind, name)
+  const events = encodeEvents([
+    { type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0', timestamp: Date.now() },
+    { type: 'RUN_FINISHED', threadId, runId, outcome: { type: 'success' } }
+  ])
+  return reply.headers(SSE_HEADERS).send(events)
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Surface } from '../surface.ts'
 import { readForwarded, RunAgentInputSchema, type RunAgentInput } from '../wire/input.ts'
 import { connect } from './connect.ts'
 import { continueRun } from './continue-run.ts'
-import { startRun } from './start-run.ts'
+import { sendEmptyRun, startRun } from './start-run.ts'
 import type { Thread } from './thread.ts'
 import {
   ConnectQuerySchema,
@@ -51,7 +51,7 @@ export function threadRoutes(
     ...describe(
       'run',
       'Send a message to a thread, or answer what its last run asks',
-      'A last message of the user starts a run; `resume`, or last messages with the results of tool calls, continue the run that waits for them.'
+      'A last message of the user starts a run; `resume`, or last messages with the results of tool calls, continue the run that waits for them. Without messages the stream ends at once.'
     ),
     params: NameParamsSchema,
     body: RunAgentInputSchema,
@@ -68,10 +68,9 @@ export function threadRoutes(
       if (answers.resume.length > 0 || answers.results.length > 0)
         return continueRun(surface, thread, answers, request, reply)
       const last = messages.findLast(({ role }) => role === 'user' || role === 'assistant')
-      if (last?.role !== 'user' && svc.input === undefined)
-        throw new AGUI_ERR_BAD_MESSAGE(
-          last === undefined ? 'there is none' : 'it is of the assistant: send the results of its tool calls'
-        )
+      if (last === undefined && svc.input === undefined) return sendEmptyRun(surface, thread, request, reply)
+      if (last?.role === 'assistant' && svc.input === undefined)
+        throw new AGUI_ERR_BAD_MESSAGE('it is of the assistant: send the results of its tool calls')
       return startRun(surface, thread, last, request, reply)
     }
   )

@@ -261,3 +261,25 @@ t.test('an answer is given again, or a message is edited, on a branch of its own
 function promptOf({ prompt }: { prompt: readonly { content: unknown }[] }): string[] {
   return prompt.map(({ content }) => (content as { text?: string }[]).map(({ text = '' }) => text).join(''))
 }
+
+t.test('a page that runs its agent before the user has said anything gets a run that ends', async (t) => {
+  const model = scriptedModel(['Hello'])
+  const { url, runs } = await agUiApp(t, {
+    add: (registry) => new Agent({ name: 'support', model, registry })
+  })
+  const agent = new TestAgent({ url: url('support') })
+  await agent.runAgent()
+  t.same(
+    agent.events.map(({ type }) => type),
+    ['RUN_STARTED', 'RUN_FINISHED']
+  )
+  t.match(agent.of('RUN_FINISHED'), [{ threadId: agent.threadId, outcome: { type: 'success' } }])
+  agent.addMessage({ id: 'm0', role: 'system', content: 'Be kind' })
+  await agent.runAgent()
+  t.equal(model.calls.length, 0)
+  t.equal(runs.active, 0)
+  await agent.say('Hi')
+  t.equal(agent.text, 'Hello', 'and then talks to it')
+  const unknown = new TestAgent({ url: url('none') })
+  await t.rejects(unknown.runAgent(), /AGUI_ERR_UNKNOWN_RUNNABLE|No agent/)
+})
