@@ -1,24 +1,25 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { CON_ERR_NOT_BUILT } from './errors.ts'
 import { ENCODINGS, type Encoding, type PageFile } from './page-file.ts'
 
-const FOLDER = join(import.meta.dirname, 'page')
-
 /** Reads the files of the page, which the build of the package has made. @throws CON_ERR_NOT_BUILT */
 export async function loadPage(): Promise<PageFile[]> {
-  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true }).catch(() => [])
+  // Not before it is needed: a bundle for CommonJS has no `import.meta`.
+  const folder = fileURLToPath(new URL('page', import.meta.url))
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const paths = entries
     .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name).slice(FOLDER.length + 1))
-  if (!paths.includes('index.html')) throw new CON_ERR_NOT_BUILT(FOLDER)
+    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
+  if (!paths.includes('index.html')) throw new CON_ERR_NOT_BUILT(folder)
   return Promise.all(paths.filter(isPlain).map(readPageFile))
 
   async function readPageFile(path: string): Promise<PageFile> {
     const encoded: Partial<Record<Encoding, Buffer>> = {}
     for (const [encoding, ending] of Object.entries(ENCODINGS) as [Encoding, string][])
-      if (paths.includes(path + ending)) encoded[encoding] = await readFile(join(FOLDER, path + ending))
-    return { path: path.replaceAll(sep, '/'), body: await readFile(join(FOLDER, path)), encoded }
+      if (paths.includes(path + ending)) encoded[encoding] = await readFile(join(folder, path + ending))
+    return { path: path.replaceAll(sep, '/'), body: await readFile(join(folder, path)), encoded }
   }
 }
 

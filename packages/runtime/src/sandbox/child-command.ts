@@ -19,9 +19,6 @@ export interface ChildBounds {
   readonly bubblewrap: boolean
 }
 
-const HERE = import.meta.dirname
-const ENTRY = join(HERE, 'child', `main${extname(import.meta.filename)}`)
-const MANIFEST = join(HERE, '../../package.json')
 const TYPES = '@jitl/quickjs-ffi-types'
 // In Node 24 it opens files in spite of the permissions.
 const NO_SQLITE = '--no-experimental-sqlite'
@@ -36,9 +33,13 @@ export const HAS_RLIMITS = process.platform !== 'win32'
 
 /** Builds the command of a child: kernel limits, bubblewrap if requested, and Node with its permission model. */
 export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds): ChildCommand {
+  // Not before it is needed: a bundle for CommonJS has no `import.meta`.
+  const own = fileURLToPath(import.meta.url)
+  const here = dirname(own)
+  const manifest = join(here, '../../package.json')
   const core = fileURLToPath(import.meta.resolve('quickjs-emscripten-core'))
   const variant = fileURLToPath(import.meta.resolve('@jitl/quickjs-ng-wasmfile-release-sync'))
-  const readable = [HERE, MANIFEST, ...packagesOf(core, variant)]
+  const readable = [here, manifest, ...packagesOf(core, variant)]
   const node = [
     process.execPath,
     '--permission',
@@ -46,7 +47,7 @@ export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds)
     `--max-old-space-size=${NODE_HEAP_MB}`,
     '--no-warnings',
     ...(process.allowedNodeEnvironmentFlags.has(NO_SQLITE) ? [NO_SQLITE] : []),
-    ENTRY,
+    join(here, 'child', `main${extname(own)}`),
     toUrl(core),
     toUrl(variant),
     String(maxMemory)
