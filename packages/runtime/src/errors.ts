@@ -275,7 +275,7 @@ export const RUN_ERR_NOT_INSTALLED = createError<[string]>(
   '%s is not installed; install it to use this feature',
   500
 )
-/** An MCP server is unreachable, or lists invalid tools. */
+/** An MCP server is unreachable, or gives no list of tools. */
 export const RUN_ERR_MCP = createError<[string, ErrorOptions?]>('RUN_ERR_MCP', 'MCP server: %s', 502)
 
 const PROGRAM_CODES: ReadonlySet<string> = new Set([

@@ -1,7 +1,6 @@
 import { RUN_ERR_MCP } from '../errors.ts'
 import { messageOf } from '../json/tool-output.ts'
-import type { McpTool } from './mcp-client.ts'
-import type { McpRequests, ToolPage } from './mcp-requests.ts'
+import type { ListedTool, McpRequests, ToolPage } from './mcp-requests.ts'
 
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
@@ -12,13 +11,13 @@ const LIST_TIMEOUT = 120_000
 
 /**
  * Lists the tools of a server, page by page.
- * @throws RUN_ERR_MCP for no answer, a list that is too large, or one that does not end; `causeOf` gives the cause
+ * @throws RUN_ERR_MCP for no answer, one without a list, a list that is too large, or one that does not end; `causeOf` gives the cause
  */
 export async function listTools(
   requests: McpRequests,
   causeOf: () => { cause?: Error }
-): Promise<readonly McpTool[]> {
-  const tools: McpTool[] = []
+): Promise<readonly ListedTool[]> {
+  const tools: ListedTool[] = []
   const cursors = new Set<string>()
   const end = performance.now() + LIST_TIMEOUT
   let characters = 0
@@ -26,6 +25,7 @@ export async function listTools(
     const left = end - performance.now()
     if (left <= 0) throw new RUN_ERR_MCP(`its tools cannot be listed within ${LIST_TIMEOUT} ms`)
     const page = await readPage(requests, cursor, Math.min(left, PAGE_TIMEOUT), causeOf)
+    if (!Array.isArray(page.tools)) throw new RUN_ERR_MCP('its list of tools is no list')
     for (const tool of page.tools) {
       if (tools.push(tool) > MAX_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MAX_TOOLS} tools`)
       characters += JSON.stringify(tool).length

@@ -1,8 +1,11 @@
 import { loadSdk, type McpClient, type McpTool } from './mcp-client.ts'
 
+/** A tool as a server lists it, before it is checked: many servers do not keep to the protocol. */
+export type ListedTool = { readonly [Field in keyof McpTool]?: unknown } | null
+
 /** One page of a server's tools. */
 export interface ToolPage {
-  readonly tools: readonly McpTool[]
+  readonly tools: readonly ListedTool[]
   readonly nextCursor?: string | undefined
 }
 
@@ -22,7 +25,8 @@ type Request = (request: object, resultSchema: object, options: object) => Promi
 
 /**
  * Wraps a client. The SDK's `listTools` compiles the server's output schemas and `callTool` runs them: an untrusted pattern
- * could backtrack without limit, and an invalid one would fail the whole list. Plain requests avoid both.
+ * could backtrack without limit, and an invalid one would fail the whole list, as would a tool that its `ListToolsResultSchema` does
+ * not take. Plain requests avoid that.
  */
 export async function toRequests(client: McpClient): Promise<McpRequests> {
   if (typeof client.request !== 'function')
@@ -36,10 +40,8 @@ export async function toRequests(client: McpClient): Promise<McpRequests> {
     list: (cursor, timeout) =>
       request(
         { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-        sdk.ListToolsResultSchema,
-        {
-          timeout
-        }
+        sdk.PaginatedResultSchema,
+        { timeout }
       ),
     call: (params, options) => request({ method: 'tools/call', params }, sdk.CallToolResultSchema, options)
   }

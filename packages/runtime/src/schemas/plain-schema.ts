@@ -109,6 +109,31 @@ export function inlineRoot(schema: PlainSchema): PlainSchema {
   return { ...inlined, ...beside }
 }
 
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
+
+/** A schema for models: providers take no `true` and `false` in the place of a schema, except for additional properties. */
+export function toModelSchema(schema: PlainSchema): PlainSchema {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (MAPS.has(keyword) && isRecord(value))
+        return [
+          keyword,
+          Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toSubschema(each)]))
+        ]
+      if (LISTS.has(keyword) && Array.isArray(value)) return [keyword, value.map(toSubschema)]
+      if (keyword === 'items' || keyword === 'not' || keyword === 'contains')
+        return [keyword, toSubschema(value)]
+      return [keyword, keyword === 'additionalProperties' && isRecord(value) ? toModelSchema(value) : value]
+    })
+  )
+}
+
+function toSubschema(schema: unknown): unknown {
+  if (typeof schema === 'boolean') return schema ? {} : { not: {} }
+  return isRecord(schema) ? toModelSchema(schema) : schema
+}
+
 /** The schema that a reference within a schema refers to, by a JSON pointer or by the `$id` of a definition. */
 export function resolveRef(root: PlainSchema, ref: string): unknown {
   if (!ref.startsWith('#')) {

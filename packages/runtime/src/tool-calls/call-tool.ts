@@ -235,7 +235,7 @@ class ToolAttempt {
     ended.throwIfAborted()
     const { toolCallId: parentToolCallId } = this.#call
     const toolCallId = `${parentToolCallId}.${this.#callsMade.length + 1}`
-    const call = { toolCallId, toolName: tool.name, parentToolCallId, args }
+    const call = { toolCallId, toolName: tool.name, parentToolCallId, args: args ?? {} }
     const made = this.#emitCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
     this.#callsMade.push(made)
     const { result, error } = await (this.#work?.rest(() => made) ?? made)

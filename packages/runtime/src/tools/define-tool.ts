@@ -20,7 +20,7 @@ import type { EndListener } from '../guards/run-guard.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
-import type { PlainSchema } from '../schemas/plain-schema.ts'
+import { toModelSchema, type PlainSchema } from '../schemas/plain-schema.ts'
 import { wellFormed } from '../json/well-formed.ts'
 import type { ArgsOf, Schema, SchemaInput } from '../schemas/schema.ts'
 
@@ -205,7 +205,7 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
   return Object.freeze({
     name,
     description: description.toWellFormed(),
-    inputSchema: wellFormed(input.plain),
+    inputSchema: toModelSchema(wellFormed(input.plain)),
     validateInput: input.validate,
     validateOutput:
       output === undefined

@@ -53,6 +53,65 @@ t.test('values that are not JSON', async (t) => {
   t.throws(() => toToolOutput(nested(100_000), 1_000_000), { code: 'RUN_ERR_TOOL_BAD_OUTPUT' })
 })
 
+t.test('a value whose content JSON would drop is refused by name, at any depth', async (t) => {
+  class OwnError extends TypeError {
+    code = 'E1'
+  }
+  class Point {
+    x = 1
+  }
+  const lost: [unknown, string][] = [
+    [new Map([[1, 2]]), 'a Map'],
+    [new Set([1]), 'a Set'],
+    [new Error('x'), 'an Error'],
+    [new OwnError('x'), 'an Error'],
+    [new Response('x'), 'a Response'],
+    [new Request('http://localhost'), 'a Request'],
+    [new Headers({ a: 'b' }), 'a Headers'],
+    [new URLSearchParams('a=b'), 'a URLSearchParams'],
+    [new FormData(), 'a FormData'],
+    [new Blob(['x']), 'a Blob'],
+    [new ArrayBuffer(2), 'an ArrayBuffer'],
+    [Promise.resolve(1), 'a Promise'],
+    [/x/, 'a RegExp']
+  ]
+  const thrownBy = (value: unknown) => {
+    try {
+      return JSON.stringify(toToolOutput(value, 1_000))
+    } catch (err) {
+      return (err as Error).message
+    }
+  }
+  for (const [value, name] of lost) {
+    const end = '; return an object or an array'
+    t.equal(thrownBy(value), `Bad result of the tool: it is ${name}${end}`)
+    t.equal(
+      thrownBy({ rows: [{ ok: 1 }, { tags: value }] }),
+      `Bad result of the tool: its rows/1/tags is ${name}${end}`
+    )
+  }
+  const kept = {
+    date: new Date(0),
+    url: new URL('http://localhost/'),
+    bytes: Buffer.from('a'),
+    point: new Point()
+  }
+  t.equal(thrownBy(kept), JSON.stringify(kept))
+  t.equal(thrownBy([new Number(5), new String('x'), Object.create(null)]), '[5,"x",{}]')
+  const twice: Record<string, unknown> = {}
+  Object.assign(twice, { a: twice, b: twice })
+  t.match(thrownBy(twice), /circular/)
+})
+
+t.test('halves of surrogate pairs are replaced, in keys too', async (t) => {
+  t.equal(toToolOutput('a\ud83d', 100), 'a\ufffd')
+  t.strictSame(toToolOutput({ list: [{ 'k\ud83d': '\ude00b' }], whole: '\u{1f600}' }, 200), {
+    list: [{ 'k\ufffd': '\ufffdb' }],
+    whole: '\u{1f600}'
+  })
+  t.strictSame(toToolOutput([String.raw`\ud83d`], 100), [String.raw`\ud83d`])
+})
+
 t.test('the error of an oversized result names its size', async (t) => {
   const message = /52428800 bytes, more than the 262144 allowed/
   t.throws(() => toToolOutput('x'.repeat(52_428_800), 262_144), {

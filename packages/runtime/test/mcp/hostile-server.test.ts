@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -194,12 +195,78 @@ t.test('an endless or oversized list is an error', async (t) => {
   }
 })
 
-t.test('a schema nested too deep makes a bad tool', async (t) => {
+t.test('one odd tool is left out with a warning that names it; the others work', async (t) => {
   let deep: object = {}
   for (let depth = 0; depth < 200; depth++) deep = { properties: { a: deep } }
-  const list = () => ({ tools: [{ name: 'deep', inputSchema: object({ a: deep }) }] })
-  await t.rejects(mcpTools(await connect(t, list)), {
-    code: 'RUN_ERR_MCP',
-    message: /nested deeper than 128/
+  const long = 'read_'.repeat(20)
+  const tool = (name: unknown, inputSchema: unknown = object({})) => ({ name, inputSchema })
+  const odd = [
+    tool('deep', object({ a: deep })),
+    tool('list', { type: 'array' }),
+    tool('text', 'a text'),
+    tool(''),
+    tool(7),
+    null,
+    tool('a_b'),
+    tool('a.b'),
+    tool('a b'),
+    tool(long),
+    tool(`${long}!`),
+    tool('7days'),
+    tool('bare', {}),
+    tool('none', null),
+    tool('either', { type: ['object', 'null'] }),
+    {
+      ...tool('flags', object({ any: true as never, no: false as never })),
+      description: 7,
+      outputSchema: 'x'
+    },
+    tool('a_b'),
+    tool('work')
+  ]
+  const client = await connect(t, () => ({ tools: odd }) as never)
+  const warned = once(process, 'warning')
+  const tools = await mcpTools(client, { prefix: 'srv_' })
+  const [warning] = (await warned) as [Error & { code: string }]
+  t.match(warning, { code: 'RUN_ERR_MCP' })
+  const reasons = [
+    'the input schema of "deep" is nested deeper than 128',
+    'the input schema of "list" is not that of an object',
+    'the input schema of "text" is no schema',
+    'one has no name',
+    '"a_b" is listed twice'
+  ]
+  for (const reason of reasons) t.ok(warning.message.includes(reason), reason)
+  const names = tools.map(({ name }) => name)
+  t.match(names, [
+    'srv_a_b',
+    'srv_a_b_2',
+    'srv_a_b_3',
+    /^srv_(read_)+r_[0-9a-f]{8}$/,
+    /^srv_(read_)+r_[0-9a-f]{8}$/,
+    'srv_7days',
+    'srv_bare',
+    'srv_none',
+    'srv_either',
+    'srv_flags',
+    'srv_work'
+  ])
+  t.ok(names.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name)))
+  t.equal(new Set(names).size, names.length)
+  t.strictSame(tools.find(({ name }) => name === 'srv_flags')?.inputSchema, {
+    type: 'object',
+    properties: { any: {}, no: { not: {} } }
   })
+  const toolCalls = names.map((toolName) => ({ toolName, args: toolName === 'srv_flags' ? { any: 1 } : {} }))
+  const calls = [...toolCalls, { toolName: 'srv_flags', args: { no: 1 } }]
+  const run = await collect(makeAgent([{ toolCalls: calls }, 'Done.'], { tools }).agent.stream('Go'))
+  t.strictSame(
+    run
+      .ofType('tool.result')
+      .map(({ toolName }) => toolName)
+      .toSorted(),
+    names.toSorted()
+  )
+  t.match(run.ofType('tool.error'), [{ toolName: 'srv_flags', error: { code: 'RUN_ERR_TOOL_BAD_ARGS' } }])
+  t.match(await mcpTools(client, { include: ['work'] }), [{ name: 'work' }])
 })

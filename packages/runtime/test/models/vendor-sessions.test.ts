@@ -79,7 +79,7 @@ const textOf = (message: SessionMessage) =>
 
 for (const [name, vendor] of Object.entries(VENDORS)) {
   t.test(`${name}: a session of 20 turns with odd answers`, async (t) => {
-    for (const seed of [1, 2]) {
+    for (const seed of [1]) {
       const turns = shuffled(TURNS(vendor), createRandom(seed))
       const said: (Said | number)[] = []
       const { origin, refused, bodies } = await startVendor(t, vendor, said)

@@ -38,6 +38,15 @@ t.test('the reader and the model receive the result', async (t) => {
   t.match((await runWith([define(() => new Date(0))])).results, [{ result: '1970-01-01T00:00:00.000Z' }])
 })
 
+t.test('the arguments null are none, whoever calls', async (t) => {
+  const bare = await runWith([define((args) => args)], { input: 'null' })
+  t.match(bare.results, [{ result: {} }])
+  t.match(bare.ofType('tool.call'), [{ args: {} }])
+  const inner = defineTool({ name: 'inner', description: '', input, execute: (args) => args })
+  const outer = define((_args, context) => context.callTool(inner, null))
+  t.match((await runWith([outer])).results.at(-1), { toolName: 'work', result: {} })
+})
+
 t.test('the context of a tool', async (t) => {
   let seen: ToolContext | undefined
   const tool = define((_args, context) => void (seen = context))
