@@ -56,6 +56,12 @@ export const UI_ERR_RUN_ENDED = createError(
   'The run of the last message has ended: send a new message',
   409
 )
+/** A run of the chat waits for the user, who sends a new message instead of the answer. */
+export const UI_ERR_CHAT_WAITS = createError(
+  'UI_ERR_CHAT_WAITS',
+  'The last message waits for an answer: answer it, or choose what happens with `whenBusy`',
+  409
+)
 /** The body has more bytes than `bodyLimit`. */
 export const UI_ERR_BODY_TOO_LARGE = createError(
   'UI_ERR_BODY_TOO_LARGE',

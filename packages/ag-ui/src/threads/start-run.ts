@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Run, RunBody, Runnable, StartKey } from '@svc/registry'
-import { codeOf, givenOf, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
+import type { RunBody, StartKey } from '@svc/registry'
+import { givenOf, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
-import { tieToClient } from '@svc/registry/wire-kit'
+import { startUnlessWaiting, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
 import { toInput, toInstructions } from '../messages/to-input.ts'
@@ -14,8 +14,6 @@ import type { AgUiMessage } from '../wire/messages.ts'
 import { turnBefore } from './find-turn.ts'
 import { readSoFar } from './read-so-far.ts'
 import { fileUrlIn, sendStream, type Thread } from './thread.ts'
-
-type StartOptions = NonNullable<Parameters<Surface['runs']['start']>[2]>
 
 /**
  * Starts a run with the last message, which is a user's, and streams it. It follows the last answer that the messages have, so that a message
@@ -54,13 +52,19 @@ export async function startRun(
     ...(context?.length && { context }),
     ...(state !== undefined && state !== null && { state })
   }
-  const run = await startOrRefuse(surface, runnable, input, {
-    ...toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log }),
-    ...(Object.keys(envelope).length > 0 && { envelope }),
-    ...(afterTurn !== undefined && { afterTurn }),
-    ...(whenBusy !== undefined && { whenBusy }),
-    startKey: toStartKey(thread, body, message)
-  })
+  const run = await startUnlessWaiting(
+    surface.runs,
+    runnable,
+    input,
+    {
+      ...toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log }),
+      ...(Object.keys(envelope).length > 0 && { envelope }),
+      ...(afterTurn !== undefined && { afterTurn }),
+      ...(whenBusy !== undefined && { whenBusy }),
+      startKey: toStartKey(thread, body, message)
+    },
+    AGUI_ERR_THREAD_WAITS
+  )
   tieToClient(surface.replies, reply, run, onDisconnect)
   const fileUrl = fileUrlIn(surface, thread, request)
   const events = new RunEvents({ fileUrl, isCurrent: knowsOutcomes(body.protocolVersion) })
@@ -93,31 +97,6 @@ export async function sendEmptyRun(
     { type: 'RUN_FINISHED', threadId, runId, outcome: { type: 'success' } }
   ])
   return reply.headers(SSE_HEADERS).send(events)
-}
-
-/**
- * A message waits while another run of its thread works. It is refused where that run waits for the client itself, which would wait in vain:
- * the protocol has it answered first.
- */
-async function startOrRefuse(
-  { runs }: Surface,
-  runnable: Runnable,
-  input: RunBody['input'],
-  options: StartOptions
-): Promise<Run> {
-  const { takesTurns, queue } = runnable
-  const isChosen = (options.whenBusy ?? runnable.whenBusy) !== undefined
-  const canRefuse = takesTurns === true && queue !== true && runs.stores.sessions.place !== undefined
-  if (isChosen || !canRefuse) return runs.start(runnable, input, options)
-  try {
-    return await runs.start(runnable, input, { ...options, whenBusy: 'reject' })
-  } catch (err) {
-    if (codeOf(err) !== 'RUN_ERR_SESSION_BUSY') throw err
-    const { runId } = err as { runId?: string }
-    const active = runId === undefined ? undefined : await runs.find(runId)
-    if (active?.status === 'input-required') throw new AGUI_ERR_THREAD_WAITS()
-    return runs.start(runnable, input, { ...options, whenBusy: 'queue' })
-  }
 }
 
 // Clients before version 1.0 send null for no schema.

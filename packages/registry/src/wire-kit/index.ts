@@ -1,6 +1,7 @@
 export { answerInputs, type AnsweringAccess, type GivenAnswer } from '../access/answer-inputs.ts'
 export { cancelActiveRun, requireRunOf } from '../access/conversation-runs.ts'
 export { findActiveRun, runsOfConversation, type ConversationAccess } from '../access/find-active-run.ts'
+export { startUnlessWaiting } from '../access/start-unless-waiting.ts'
 export {
   resolveWireOptions,
   WireOptionsSchema,

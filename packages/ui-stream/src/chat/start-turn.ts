@@ -8,9 +8,9 @@ import {
   requireSession,
   toStartOptions
 } from '@svc/registry/kit'
-import { runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
+import { runsOfConversation, startUnlessWaiting, tieToClient } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { UI_ERR_BAD_REQUEST } from '../errors.ts'
+import { UI_ERR_BAD_REQUEST, UI_ERR_CHAT_WAITS } from '../errors.ts'
 import { toInput } from '../messages/to-input.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import type { Surface } from '../surface.ts'
@@ -24,7 +24,7 @@ const LOOKED_AT = 20
 /**
  * Starts a run with the last message, which is a user's, and streams it. A message that is edited or answered again follows the answer
  * before it, on a branch of its own; any other the newest turn. The same message, sent again, gets the stream of the same run.
- * @throws RUN_ERR_SESSION_NOT_FOUND, UI_ERR_FORBIDDEN, UI_ERR_MISSING_SCOPE, UI_ERR_UNKNOWN_RUNNABLE, UI_ERR_BAD_MESSAGE, UI_ERR_FOREIGN_USER, and the errors of
+ * @throws RUN_ERR_SESSION_NOT_FOUND, UI_ERR_FORBIDDEN, UI_ERR_MISSING_SCOPE, UI_ERR_UNKNOWN_RUNNABLE, UI_ERR_BAD_MESSAGE, UI_ERR_FOREIGN_USER, UI_ERR_CHAT_WAITS, and the errors of
  * `RunEngine.start`
  */
 export async function startTurn(
@@ -49,11 +49,17 @@ export async function startTurn(
   const isAgain = body.trigger === 'regenerate-message'
   if (isAgain && hadAnswer(body)) await requireChat(surface, chat, principal)
   const afterTurn = isAgain || isEdit(body) ? await turnBefore(surface, chat, runnable, request) : undefined
-  const run = await surface.runs.start(runnable, input, {
-    ...options,
-    ...(afterTurn !== undefined && { afterTurn }),
-    ...(!isAgain && { startKey: toStartKey(chat, message, body) })
-  })
+  const run = await startUnlessWaiting(
+    surface.runs,
+    runnable,
+    input,
+    {
+      ...options,
+      ...(afterTurn !== undefined && { afterTurn }),
+      ...(!isAgain && { startKey: toStartKey(chat, message, body) })
+    },
+    UI_ERR_CHAT_WAITS
+  )
   tieToClient(surface.replies, reply, run, onDisconnect)
   return sendStream(surface, reply, run.runId, new MessageChunks(fileUrlIn(surface, chat, request)))
 }

@@ -66,6 +66,32 @@ t.test('approvals are given and refused, and the same message continues', async 
   t.match(chat.lastMessage!.metadata, { status: 'completed', usage: { totalTokens: 21 } })
 })
 
+t.test('a new message while an approval is pending is refused at once, or ends the wait', async (t) => {
+  const { add } = agentOf([
+    callsOf(['send', { to: 'ann' }]),
+    'Sent',
+    callsOf(['send', { to: 'bob' }]),
+    'Instead'
+  ])
+  const { api, runs } = await chatApp(t, { add })
+  const chat = new TestChat(api('support'), { sendAutomaticallyWhen })
+  await chat.sendMessage({ text: 'Mail ann' })
+  const [approval] = toolsOf(chat)
+  await chat.sendMessage({ text: 'And?' })
+  t.equal(chat.status, 'error')
+  t.match(JSON.parse(chat.error!.message), { code: 'UI_ERR_CHAT_WAITS', statusCode: 409 })
+  chat.messages = chat.messages.slice(0, -1)
+  await chat.addToolApprovalResponse({ id: approval!.approval!.id, approved: true })
+  await chat.untilEnded()
+  t.equal(chat.text, 'Sent', 'the answer continues')
+
+  await chat.sendMessage({ text: 'Mail bob' })
+  const { runId } = (await runs.list({ status: 'input-required', limit: 1 })).runs[0]!
+  await chat.sendMessage({ text: 'Leave it' }, { body: { whenBusy: 'interrupt' } })
+  t.equal(chat.text, 'Instead')
+  t.match(await runs.find(runId), { status: 'canceled' })
+})
+
 t.test('tools of the client are answered by their output', async (t) => {
   const { add, model } = agentOf([callsOf(['locate', {}]), callsOf(['locate', {}]), 'You are there'])
   const { api } = await chatApp(t, { add, options: { clientTools: true } })
