@@ -9,6 +9,7 @@ import {
 import type { Runnable } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import { KeyedLock } from '@svc/registry/store-kit'
+import { refuseFloods } from '@svc/registry/wire-kit'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
@@ -57,6 +58,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   await app.register(async (scope) => {
     takeJson(scope, settings)
     authenticateRequests(scope, surface.policy.authenticate)
+    refuseFloods(scope, { runs: surface.runs, ownerOf: ({ a2aPrincipal }) => a2aPrincipal.sub })
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     rpcRoutes(scope, basePath, binding)
     restRoutes(scope, basePath, binding)

@@ -3,6 +3,7 @@ import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
   identifyCallers,
+  refuseFloods,
   refuseRequests,
   requireStrictJson,
   resolveWireOptions,
@@ -65,6 +66,7 @@ async function agUi(app: FastifyInstance, options: WireOptions & RegisterOptions
     scope.get('/ag-ui/openapi.json', () => openApi())
     await scope.register(async (guarded) => {
       identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
+      refuseFloods(guarded, { runs: surface.runs, ownerOf: ({ caller }) => caller.sub })
       for (const kind of RUNNABLE_KINDS)
         threadRoutes(
           guarded,

@@ -1,5 +1,11 @@
 import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
-import { describeRoutes, identifyCallers, refuseRequests, requireStrictJson } from '@svc/registry/wire-kit'
+import {
+  describeRoutes,
+  identifyCallers,
+  refuseFloods,
+  refuseRequests,
+  requireStrictJson
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { MCP_ERR_REGISTERED_TWICE } from './errors.ts'
@@ -44,6 +50,7 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
     scope.get(`${PATH}/openapi.json`, () => openApi())
     await scope.register(async (guarded) => {
       identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
+      refuseFloods(guarded, { runs: surface.runs, ownerOf: ({ caller }) => caller.sub })
       mcpRoutes(guarded, surface, PATH)
     })
     surface.subscriptions.endWith(scope, surface.exposed)

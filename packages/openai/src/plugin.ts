@@ -3,6 +3,7 @@ import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
   identifyCallers,
+  refuseFloods,
   refuseRequests,
   requireStrictJson,
   resolveWireOptions,
@@ -73,6 +74,12 @@ async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOpt
     scope.get('/openai/openapi.json', () => openApi())
     await scope.register(async (guarded) => {
       identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
+      refuseFloods(guarded, {
+        runs: surface.runs,
+        ownerOf: ({ caller }) => caller.sub,
+        // Only the body says of which model.
+        isRepeated: ({ headers }) => headers['idempotency-key'] !== undefined
+      })
       responseRoutes(guarded, surface)
       completionRoutes(guarded, surface)
       modelRoutes(guarded, surface)

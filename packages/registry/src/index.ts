@@ -116,7 +116,7 @@ export { createContext, type ContextOptions } from './runs/create-context.ts'
 export { removeSubject, type RemovedSubject } from './erasure/remove-subject.ts'
 export { removeSession, type RemovalOptions, type RemovedSession } from './erasure/remove-session.ts'
 export { createRunEngine } from './runs/create-run-engine.ts'
-export type { Run, RunEngine } from './runs/run-engine.ts'
+export type { Run, RunEngine, StartRefusal } from './runs/run-engine.ts'
 export type { CallerOptions, StartOptions } from './runs/start-options.ts'
 export type {
   NewScheduleOptions,

@@ -95,6 +95,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'record',
     'recover',
     'recovering',
+    'refusal',
     'release',
     'resume',
     'schedules',

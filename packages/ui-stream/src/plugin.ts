@@ -3,6 +3,7 @@ import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
   identifyCallers,
+  refuseFloods,
   refuseRequests,
   requireStrictJson,
   resolveWireOptions,
@@ -65,6 +66,7 @@ async function uiStream(app: FastifyInstance, options: WireOptions & RegisterOpt
     scope.get('/chat/openapi.json', () => openApi())
     await scope.register(async (guarded) => {
       identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
+      refuseFloods(guarded, { runs: surface.runs, ownerOf: ({ caller }) => caller.sub })
       for (const kind of RUNNABLE_KINDS)
         chatRoutes(
           guarded,

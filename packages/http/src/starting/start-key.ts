@@ -15,12 +15,17 @@ export function readStartKey(
   body: RunBody,
   files: readonly UploadedFile[] = []
 ): StartKey | undefined {
+  const read = readKey(key, route)
+  return read === undefined ? undefined : { key: read, hash: hashBody(body, files) }
+}
+
+/** The same without the body, before it is read. @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY */
+export function readKey(key: string | string[] | undefined, route: string): string | undefined {
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) throw new HTTP_ERR_BAD_IDEMPOTENCY_KEY()
-  const hashed = createHash('sha256')
+  return createHash('sha256')
     .update(JSON.stringify([route, key]))
     .digest('base64url')
-  return { key: hashed, hash: hashBody(body, files) }
 }
 
 function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[]): string {

@@ -1,8 +1,9 @@
-import type { OnDisconnect, Run, RunBody, Runnable, RunnableKind } from '@svc/registry'
-import { requireExposed, toStartOptions } from '@svc/registry/kit'
+import type { Awaitable, OnDisconnect, Run, RunBody, Runnable, RunnableKind, RunSummary } from '@svc/registry'
+import { isPromise, requireExposed, toStartOptions } from '@svc/registry/kit'
+import { refuseEarly } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
-import { readStartKey } from './start-key.ts'
+import { readKey, readStartKey } from './start-key.ts'
 
 /** A validated request for a run. */
 export interface RunRequest extends Pick<
@@ -15,7 +16,7 @@ export interface RunRequest extends Pick<
 
 /** The two halves of a route that starts runs. */
 export interface Starter {
-  /** Looks the runnable up before the body is read. Throws HTTP_ERR_UNKNOWN_RUNNABLE. */
+  /** Looks the runnable up before the body is read, and refuses a start that is over a limit. Throws HTTP_ERR_UNKNOWN_RUNNABLE, and the errors of limits. */
   readonly preParsing: preParsingHookHandler
   /**
    * Starts the requested run and sets `x-run-id`, or has its message join another run, with `x-run-joined: true`. A repeated `Idempotency-Key` gives the run of the first request, with
@@ -30,18 +31,49 @@ export interface Starter {
 export function createStarter(surface: Surface, kind: RunnableKind): Starter {
   const found = new WeakMap<object, Runnable>()
   return {
-    preParsing(request, _reply, _payload, done) {
+    preParsing(request, reply, _payload, done) {
       const { name } = request.params as RunRequest['params']
       try {
-        found.set(request, requireExposed(surface, kind, name))
+        const runnable = requireExposed(surface, kind, name)
+        found.set(request, runnable)
+        const refusing = refuseStart(surface, runnable, request, reply)
+        const pass = () => done()
+        if (isPromise(refusing)) refusing.then(pass, done)
+        else done()
       } catch (err) {
-        return done(err as Error)
+        done(err as Error)
       }
-      done()
     },
     start: (request, reply, onDisconnect = request.body.onDisconnect ?? surface.onDisconnect) =>
       startRun(surface, found.get(request)!, request, reply, onDisconnect)
   }
+}
+
+// Queued runs wait for the limits instead.
+function refuseStart(
+  { runs, exposed }: Surface,
+  runnable: Runnable,
+  request: FastifyRequest,
+  reply: FastifyReply
+): Awaitable<void> {
+  if (runnable.queue === true) return
+  const { principal, headers, params, routeOptions } = request
+  const owner = principal.sub
+  const isRepeated = (): Awaitable<boolean> => {
+    const key = readKey(headers['idempotency-key'], routeOf(routeOptions, params as RunRequest['params']))
+    if (key === undefined) return false
+    const { registry } = exposed.startOptions(runnable)
+    const started = runs.stores.runs.findStarted({ registry, owner, startKey: { key, hash: '' } })
+    return isPromise(started) ? started.then(isFound) : isFound(started)
+  }
+  return refuseEarly({ runs, ownerOf: () => owner, isRepeated }, request, reply)
+}
+
+const isFound = (run: RunSummary | undefined) => run !== undefined
+
+// Not the URL: one resource has many spellings.
+function routeOf({ url }: RunRequest['routeOptions'], { name }: RunRequest['params']): string {
+  return `${url} ${name}`
 }
 
 async function startRun(
@@ -52,9 +84,12 @@ async function startRun(
   onDisconnect: OnDisconnect
 ): Promise<Run> {
   const options = toStartOptions(surface, runnable, { body, onDisconnect, principal, headers, log })
-  // Not the URL: one resource has many spellings.
-  const route = `${routeOptions.url} ${params.name}`
-  const startKey = readStartKey(headers['idempotency-key'], route, body, uploads?.files)
+  const startKey = readStartKey(
+    headers['idempotency-key'],
+    routeOf(routeOptions, params),
+    body,
+    uploads?.files
+  )
   const starting = surface.runs.start(runnable, body.input, { ...options, startKey })
   // The start may keep the files, and the run reads them while it works, even if the client has left.
   if (uploads !== undefined && uploads.files.length > 0)

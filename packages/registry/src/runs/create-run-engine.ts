@@ -31,7 +31,7 @@ import { requireAfterTurn } from './turns/after-turn.ts'
 import { steerByRequest } from './turns/before-turn.ts'
 import { whenBusyOf } from './turns/when-busy.ts'
 import { toRecordedInput, type RecordedInput } from './recorded-input.ts'
-import type { Run, RunEngine } from './run-engine.ts'
+import type { Run, RunEngine, StartRefusal } from './run-engine.ts'
 import type { StartOptions } from './start-options.ts'
 import { startRun } from './start-run.ts'
 import type { Schedules } from '../schedules/schedules.ts'
@@ -99,11 +99,16 @@ class Engine implements RunEngine {
     if (this.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
     if (options.queue ?? runnable.queue) return this.#enqueue(runnable, input, recorded, options)
     const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
-    live.requireVacancy(sub)
+    const full = live.refusal(sub)
+    if (full !== undefined) return this.#repeat(runnable, options, full.error)
     const run = new LiveRun(this.#host, runnable, options)
     const found = await startRun(this.#host, { run, input, recorded, whenBusy, webhook })
     if (found === undefined) return run
     return found.joined ? new ReplayedRun(this, found.run, 'joined') : this.#replay(found.run, options)
+  }
+
+  refusal(owner: string, often?: boolean): StartRefusal | undefined {
+    return this.#host.live.refusal(owner, often)
   }
 
   async get(runId: string): Promise<StoredRun | undefined> {
@@ -230,6 +235,15 @@ class Engine implements RunEngine {
     if (earlier !== undefined) return this.#replay(earlier, options)
     if (options.onInputRequest) void watchInputs(this, run.runId, options.onInputRequest)
     return new ReplayedRun(this, run, 'queued')
+  }
+
+  // At a limit, a repeated start still gets its run.
+  async #repeat(runnable: Runnable, options: StartOptions, refusal: Error): Promise<Run> {
+    const { startKey, principal = ANONYMOUS, registry = this.exposures.registryOf(runnable) } = options
+    if (startKey === undefined) throw refusal
+    const earlier = await this.stores.runs.findStarted({ registry, owner: principal.sub, startKey })
+    if (earlier === undefined) throw refusal
+    return this.#replay(earlier, options)
   }
 
   #replay(earlier: RunSummary, { startKey }: StartOptions): Run {

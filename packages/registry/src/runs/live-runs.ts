@@ -1,13 +1,16 @@
-import { RUN_ERR_DRAINING } from '../errors.ts'
+import { RUN_ERR_DRAINING, RUN_ERR_TOO_MANY_RUNS } from '../errors.ts'
 import { PassingMap } from '../stores/passing-map.ts'
 import { Drain } from './drain.ts'
 import type { LiveRun } from './live-run.ts'
 import type { CountedRun } from './run-host.ts'
+import { RefusalRates } from './refusal-rates.ts'
+import type { StartRefusal } from './run-engine.ts'
 import type { RunLimits } from './run-limits.ts'
 
 /** The runs in progress in this process, counted against the engine's limits. */
 export class LiveRuns {
   readonly limits: RunLimits
+  readonly refusals = new RefusalRates()
   readonly #runs = new PassingMap<string, LiveRun>()
   #drain: Drain | undefined
 
@@ -38,7 +41,25 @@ export class LiveRuns {
   /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT */
   requireVacancy(owner: string): void {
     if (this.draining) throw new RUN_ERR_DRAINING()
-    this.limits.require(owner)
+    try {
+      this.limits.require(owner)
+    } catch (err) {
+      this.refusals.add(owner)
+      throw err
+    }
+  }
+
+  /** As `RunEngine.refusal`. */
+  refusal(owner: string, isOften = false): StartRefusal | undefined {
+    const often = this.refusals.isOften(owner)
+    if (isOften && !often) return undefined
+    try {
+      this.requireVacancy(owner)
+    } catch (err) {
+      return { error: err as Error, often }
+    }
+    // Those of an owner whose runs other processes have are refused by the store.
+    return often ? { error: new RUN_ERR_TOO_MANY_RUNS(), often } : undefined
   }
 
   enter(run: LiveRun): void {

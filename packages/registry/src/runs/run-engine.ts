@@ -36,6 +36,14 @@ export interface Run {
   cancel(): Promise<boolean>
 }
 
+/** Why a start would be refused. */
+export interface StartRefusal {
+  /** RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS or RUN_ERR_WAITING_LIMIT. */
+  readonly error: Error
+  /** True if starts of the owner are refused more than 20 times a second. */
+  readonly often: boolean
+}
+
 /** Executes runnables: numbers their parts, keeps their logs, and ends their runs. One per Fastify app: `fastify.runs`. */
 export interface RunEngine {
   readonly stores: Stores
@@ -64,6 +72,12 @@ export interface RunEngine {
    * RUN_ERR_NO_LEASE, RUN_ERR_STORE
    */
   start(runnable: Runnable, input: RunInput, options?: StartOptions): Promise<Run>
+  /**
+   * Why a start of this owner would be refused now; undefined if no limit is reached. Surfaces ask before they read the body of a request, and
+   * refuse it then.
+   * @param often true: only if starts of the owner are refused often, more than 20 times a second
+   */
+  refusal(owner: string, often?: boolean): StartRefusal | undefined
   /**
    * The stored run; finished runs are included while they are retained. What a crash left is resumed or ended first, so that no dead run
    * is found as under way. @throws what the store throws

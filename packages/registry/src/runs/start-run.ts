@@ -1,3 +1,4 @@
+import { codeOf } from '../contract/create-error.ts'
 import type { RunInput } from '../contract/content-part.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
 import type { RunSummary } from '../contract/ports/run-store.ts'
@@ -54,6 +55,7 @@ export async function startRun(host: EngineHost, start: RunStart): Promise<Found
     const isRefused = isRefusedStart(err)
     if (!isRefused) await run.refuse(new RUN_ERR_STORE({ cause: err }))
     await undo.all()
+    if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') host.live.refusals.add(run.record.owner)
     throw isRefused ? err : new RUN_ERR_STORE({ cause: err })
   }
 }

@@ -25,6 +25,7 @@ export type {
 } from '../openapi/open-api-document.ts'
 export { refTo } from '../openapi/schema-objects.ts'
 export { discardRest, hasRest } from '../requests/discard-rest.ts'
+export { refuseEarly, refuseFloods, type EarlyRefusals } from '../requests/refuse-early.ts'
 export { identifyCallers, type CallerErrors } from '../requests/identify-callers.ts'
 export {
   closeLater,
