@@ -296,5 +296,5 @@ export function toToolError(
   otherwise: ToolError = new RUN_ERR_TOOL_FAILED('The tool call failed')
 ): ToolError {
   const { code, message } = isTellable(err) ? err : otherwise
-  return { code, message }
+  return { code, message: message.toWellFormed() }
 }

@@ -18,12 +18,14 @@ export interface MadeFile {
  */
 export async function keepFile(
   { runId, stores, log }: Pick<RunContext, 'runId' | 'stores' | 'log'>,
-  { data, ...file }: MadeFile
+  { data, ...given }: MadeFile
 ): Promise<PartOf<'file'>> {
   const content = typeof data === 'string' ? Buffer.from(data, 'base64') : data
-  const { mimeType, filename } = file
+  const { mimeType, filename } = given
+  // Names of pages and tools may have half a surrogate pair.
+  const file = filename === undefined ? given : { ...given, filename: filename.toWellFormed() }
   try {
-    const kept = await stores.files?.put(runId, { mimeType, filename, content })
+    const kept = await stores.files?.put(runId, { mimeType, filename: file.filename, content })
     if (kept !== undefined) {
       const { fileId, size, sha256 } = kept
       return { type: 'file', fileId, ...file, size, sha256 }

@@ -25,7 +25,7 @@ export function sortTools(
       if (!listed.some((tool) => tool?.name === name)) throw new RUN_ERR_MCP(`it has no tool "${name}"`)
   for (const tool of listed) {
     const name = tool?.name
-    if (Array.isArray(include) && !include.includes(name as string)) continue
+    if (Array.isArray(include) && !include.includes(name)) continue
     if (typeof name !== 'string' || name === '') leftOut.push('one has no name')
     else if (usable.has(name)) leftOut.push(`"${name}" is listed twice`)
     else {

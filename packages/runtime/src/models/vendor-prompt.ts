@@ -26,13 +26,15 @@ export function toVendorPrompt(prompt: LanguageModelV4Prompt, provider: string):
   return provider.startsWith('mistral') ? withAnswers(fitted) : fitted
 }
 
+const NO_IDS: readonly string[] = []
+
 /** The ids of the tool calls in a prompt. */
 export function callIdsOf(prompt: LanguageModelV4Prompt): Set<string> {
   return new Set(prompt.flatMap((message) => (message.role === 'assistant' ? idsOf(message) : [])))
 }
 
-function idsOf(message: LanguageModelV4Message): string[] {
-  if (message.role !== 'assistant' && message.role !== 'tool') return []
+function idsOf(message: LanguageModelV4Message): readonly string[] {
+  if (message.role !== 'assistant' && message.role !== 'tool') return NO_IDS
   const ids: string[] = []
   for (const part of message.content) if ('toolCallId' in part) ids.push(part.toolCallId)
   return ids

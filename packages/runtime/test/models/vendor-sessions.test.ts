@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createEventBus, createInProcessStores, type ContentPart, type SessionMessage } from '@svc/registry'
-import { Agent, defineTool, toolContent } from '@svc/runtime'
+import { Agent, defineTool, Team, toolContent } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeContext } from '../helpers/make-agent.ts'
 import { createRandom } from '../helpers/random.ts'
@@ -175,3 +175,54 @@ for (const [name, vendor] of Object.entries(VENDORS)) {
     t.strictSame(refused, [])
   })
 }
+
+for (const [name, vendor] of Object.entries(VENDORS))
+  t.test(`${name}: corrections, members, memories and steps that the app prepares`, async (t) => {
+    const said: (Said | number)[] = []
+    const { origin, refused } = await startVendor(t, vendor, said)
+    const model = vendor.model(origin)
+    const options = { model, register: false, retry: { attempts: 1 } } as const
+    const say = async (runnable: Agent | Team, ...answers: Said[]) => {
+      said.splice(0, said.length, ...answers)
+      const run = await collect(runnable.stream(`Question${HALF}`, makeContext().context))
+      t.equal(run.error, undefined)
+      return run
+    }
+    const strict = new Agent({ ...options, name: 'strict', output: Type.Object({ n: Type.Number() }) })
+    for (const bad of [' ', `no JSON${HALF}`]) {
+      const corrected = await say(strict, { texts: [bad] }, { texts: ['{"n":1}'] })
+      t.match(corrected.ofType('structured'), [{ value: { n: 1 } }])
+    }
+
+    const member = (text: string, of: string) => ({
+      kind: 'agent' as const,
+      name: of,
+      description: `Answers${HALF}`,
+      stream: async function* () {
+        yield { type: 'text' as const, text }
+      }
+    })
+    const members = [member(' ', 'a.b'), member(`page${HALF}`, 'a_b'), member('x', '3d-artist')]
+    await say(new Team({ ...options, name: 'merged', mode: 'parallel', members }), { texts: ['Both.'] })
+    const ask = (of: string): Said => ({ call: { id: 'idOfCall1', name: of, args: '{"message":"Go"}' } })
+    const led = new Team({ ...options, name: 'led', mode: 'coordinate', members })
+    const asked = await say(led, ask('a_b'), ask('a_b_2'), ask('_3d-artist'), { texts: ['Done.'] })
+    t.strictSame(
+      asked.ofType('tool.result').map(({ result }) => result),
+      [`page${HALF}`.toWellFormed(), ' ', 'x']
+    )
+
+    const memory = { retrieve: () => `Remembered${HALF}`, store: () => [] }
+    const prepared = new Agent({
+      ...options,
+      name: 'prepared',
+      memory,
+      prepareStep: ({ messages }) => ({
+        instructions: ' ',
+        messages: [{ role: 'assistant', content: [{ type: 'text', text: HALF }] }, ...messages]
+      })
+    })
+    await say(prepared, { texts: ['Done.'] })
+    await say(new Agent({ ...options, name: 'remembers', memory, instructions: '\n' }), { texts: ['Done.'] })
+    t.strictSame(refused, [])
+  })

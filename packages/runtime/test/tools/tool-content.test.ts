@@ -70,3 +70,26 @@ t.test('the files of a nested call refer to it', async (t) => {
   )
   t.ok(run.types.indexOf('file') < run.types.indexOf('tool.result'))
 })
+
+t.test(
+  'a file’s name and a text have no half of a surrogate pair, in the log and for the model',
+  async (t) => {
+    const odd = defineTool({
+      name: 'chart',
+      description: 'Draws',
+      input: Type.Object({}),
+      execute: () =>
+        toolContent([
+          { type: 'text', text: 'a\ud83d' },
+          { type: 'image', mimeType: 'image/png', filename: 'b\ud83d.png', data }
+        ])
+    })
+    const { agent, model } = makeAgent(calls, { tools: [odd] })
+    const run = await collect(agent.stream('Draw', makeContext().context))
+    t.match(run.ofType('file'), [{ filename: 'b\ufffd.png' }])
+    t.match(run.ofType('tool.result'), [
+      { result: { content: [{ text: 'a\ufffd' }, { filename: 'b\ufffd.png' }] } }
+    ])
+    t.notMatch(JSON.stringify([run.parts, model.calls]), /\\ud83d/)
+  }
+)
