@@ -50,7 +50,7 @@ t.test('LangChain: invoke, stream and structured output', async (t) => {
   })
   t.match((await model.invoke(asked)).content, /Oslo/)
   const chunks = await Array.fromAsync(await model.stream(asked))
-  t.match(chunks.map(({ content }) => content).join(''), /Oslo/)
+  t.match(chunks.map(({ text }) => text).join(''), /Oslo/)
   for (const method of ['functionCalling', 'jsonSchema', 'jsonMode'] as const)
     t.strictSame(
       await model.withStructuredOutput(Place as never, { method, name: 'Place' }).invoke(asked),

@@ -151,7 +151,7 @@ t.test('broken requests have the error of the protocol and a status under 500', 
       'OPENAI_ERR_BAD_REQUEST'
     ],
     ['a choice of no kind', () => post({ model, input, tool_choice: 'x' }), 400, 'OPENAI_ERR_BAD_REQUEST'],
-    ['stop', () => post({ model, input, stop: [...'12345'] }), 400, 'OPENAI_ERR_BAD_REQUEST'],
+    ['stop', () => post({ model, input, stop: ['1', '2', '3', '4', '5'] }), 400, 'OPENAI_ERR_BAD_REQUEST'],
     [
       'instructions where none are taken',
       () => post({ model, input, instructions: 'x' }),

@@ -26,9 +26,9 @@ function asking(resumable: boolean, act: (context: RunContext) => unknown = () =
     name: 'flow',
     resumable,
     async *stream(_input, context) {
-      const { content } = await context.ask({ message: 'Go?', durable: true })
+      await context.ask({ message: 'Go?', durable: true })
       await act(context)
-      yield { type: 'text', text: String(content ?? 'yes') }
+      yield { type: 'text', text: 'yes' }
     }
   })
 }
