@@ -154,6 +154,8 @@ t.test('list: what changed since then, with what each run took', async (t) => {
   t.equal(first!.runId, early.runId)
   t.notOk('usage' in first!, 'it is not over')
   const others = [await runOnce(app), await runOnce(app, 'steps')]
+  const endedAt = Date.now()
+  while (Date.now() === endedAt) await new Promise(setImmediate)
   await app.runs.cancel(early.runId)
   await early.result().catch(() => {})
 
