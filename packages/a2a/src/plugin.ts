@@ -9,7 +9,7 @@ import {
 import type { Runnable } from '@svc/registry'
 import { OpenReplies } from '@svc/registry/sse'
 import { KeyedLock } from '@svc/registry/store-kit'
-import { refuseFloods } from '@svc/registry/wire-kit'
+import { keepPrivate, refuseFloods } from '@svc/registry/wire-kit'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'
@@ -56,6 +56,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   cardRoutes(app, path, binding, paths)
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
+    keepPrivate(scope)
     takeJson(scope, settings)
     authenticateRequests(scope, surface.policy.authenticate)
     refuseFloods(scope, { runs: surface.runs, ownerOf: ({ a2aPrincipal }) => a2aPrincipal.sub })

@@ -3,6 +3,7 @@ import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
   identifyCallers,
+  keepPrivate,
   refuseFloods,
   refuseRequests,
   requireStrictJson,
@@ -50,6 +51,7 @@ async function agUi(app: FastifyInstance, options: WireOptions & RegisterOptions
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     const surface = createSurface(scope, settings)
+    keepPrivate(scope)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, ({ message, code, ...about }, request) => ({
       type: 'RUN_ERROR',

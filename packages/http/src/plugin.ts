@@ -9,6 +9,7 @@ import {
   type AddressedRequest
 } from '@svc/registry/kit'
 import { OpenReplies } from '@svc/registry/sse'
+import { keepPrivate } from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { ADMISSION_ERRORS, createPolicy } from './auth/policy.ts'
@@ -114,6 +115,7 @@ export async function serve(
     scope.setSchemaErrorFormatter(formatValidationErrors)
     scope.setSerializerCompiler(() => JSON.stringify)
 
+    keepPrivate(scope)
     if (cors) await allowOrigins(scope, cors)
     // Without a prefix, unmatched paths belong to the app.
     if (scope.prefix !== app.prefix) scope.setNotFoundHandler(createNotFoundHandler(learnMethods(scope)))

@@ -2,6 +2,7 @@ import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/reg
 import {
   describeRoutes,
   identifyCallers,
+  keepPrivate,
   refuseFloods,
   refuseRequests,
   requireStrictJson
@@ -32,6 +33,7 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
     const place = `prefix "${prefix || '/'}"`
     requireFreePlace(rootOf(scope), '@svc/mcp', place, (taken) => new MCP_ERR_REGISTERED_TWICE(taken))
     const surface = createSurface(app, settings, place, prefix + PATH)
+    keepPrivate(scope)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, (refusal, { body }) => ({
       jsonrpc: '2.0',

@@ -3,6 +3,7 @@ import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
   identifyCallers,
+  keepPrivate,
   refuseFloods,
   refuseRequests,
   requireStrictJson,
@@ -59,6 +60,7 @@ async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOpt
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     const surface = createSurface(scope, settings)
+    keepPrivate(scope)
     requireStrictJson(scope, { ...settings, ignoresQueries: true, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, toErrorBody)
     const openApi = describeRoutes(scope, {

@@ -1,5 +1,6 @@
 import { whileServing } from '@svc/registry'
 import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
+import { keepPrivate } from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { RT_ERR_REGISTERED_TWICE } from './errors.ts'
@@ -26,6 +27,7 @@ async function realtime(app: FastifyInstance, options: RealtimeOptions & Registe
 
   // The scope is encapsulated: nothing in it changes the app.
   const scoped = async (scope: FastifyInstance) => {
+    keepPrivate(scope)
     requireStrict(scope, settings)
     realtimeRoute(scope, surface, connections)
     clientSecretRoute(scope, surface)

@@ -3,6 +3,7 @@ import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
   identifyCallers,
+  keepPrivate,
   refuseFloods,
   refuseRequests,
   requireStrictJson,
@@ -51,6 +52,7 @@ async function uiStream(app: FastifyInstance, options: WireOptions & RegisterOpt
   // The scope is encapsulated: nothing in it changes the app.
   await app.register(async (scope) => {
     const surface = createSurface(scope, settings)
+    keepPrivate(scope)
     requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, (refusal, request) => ({
       ...refusal,

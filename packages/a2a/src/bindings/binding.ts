@@ -100,10 +100,14 @@ class RequestCall implements Call {
 }
 
 /** Turns an error into a fault, logs it, and sets its headers on the answer. */
-export function takeFault(err: unknown, { log }: Pick<Caller, 'log'>, answer: Answer): Fault {
+export function takeFault(
+  err: unknown,
+  { log, headers }: Pick<Caller, 'log' | 'headers'>,
+  answer: Answer
+): Fault {
   const fault = toFault(err)
   const { code, httpStatus: statusCode } = fault
-  logFault(log, 'request', { code, statusCode }, err)
+  logFault(log, 'request', { code, statusCode }, err, { headers })
   const challenge = toChallenge(err, CHALLENGES)
   if (challenge !== undefined) answer.header('www-authenticate', challenge)
   if (fault.retryAfter !== undefined) answer.header('retry-after', Math.ceil(fault.retryAfter))

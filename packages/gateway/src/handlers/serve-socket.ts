@@ -119,7 +119,7 @@ function refuse(
   const { error, code } = refusal
   // Unknown names are client data and stay out of the log.
   const known = event === 'voice.audio' || HANDLERS.has(event as string)
-  logFault(log, 'event', { code, statusCode, ...(known && { event }) }, err)
+  logFault(log, 'event', { code, statusCode, ...(known && { event }) }, err, connection.socket.handshake)
   ack?.(refusal)
   const kind = RUNNABLE_KINDS.find((each) => event === `${each}.run`)
   if (kind !== undefined) connection.refuse(`${kind}.error`, { error, code })

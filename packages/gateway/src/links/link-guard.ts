@@ -137,6 +137,7 @@ export class LinkGuard {
     if (socket !== undefined && announcesAudio(data as string))
       return link.announceAudio(limits.audioBytesPerSecond) ? undefined : new GTW_ERR_TOO_MANY_EVENTS()
     if (!link.count(gateway, limits.eventsPerSecond)) return new GTW_ERR_TOO_MANY_EVENTS()
+    if (header?.type === PacketType.CONNECT && !link.countConnect()) return new GTW_ERR_TOO_MANY_EVENTS()
     if (type !== 'message') return undefined
     if (sizeOf(data) > (link.intake.bounded ? limits.handshake : limits.payload))
       return new GTW_ERR_PAYLOAD_TOO_LARGE()

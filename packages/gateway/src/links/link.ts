@@ -9,6 +9,9 @@ export type EngineSocket = Socket['conn']
 
 /** Packets that may wait unread by a client that keeps sending. */
 const UNREAD = 1_000
+/** Handshakes of one connection with namespaces, each of which is answered, per minute. */
+const CONNECTS = 60
+const MINUTE = 60_000
 /** Bytes that a frame of audio counts for at least. */
 const MIN_FRAME = 2_000
 
@@ -25,6 +28,7 @@ export class Link {
   // Once audio was sent: its budget, and whether the frame of an announcement is still to come.
   #audio: EventBudget | undefined
   #expectsAudio = false
+  readonly #connects = new EventBudget(CONNECTS, MINUTE)
   #budgets: Map<object | undefined, EventBudget> | undefined
   #namespaces: Set<string> | undefined
 
@@ -44,6 +48,11 @@ export class Link {
     let budget = budgets.get(receiver)
     if (budget === undefined) budgets.set(receiver, (budget = new EventBudget(perSecond)))
     return budget.take()
+  }
+
+  /** Counts a handshake with a namespace; false if there are too many. */
+  countConnect(): boolean {
+    return this.#connects.take()
   }
 
   /** Whether the next attachment is audio. */

@@ -19,7 +19,7 @@ export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
       next(err)
     }
     const abandon = () => settle(new Error('The connection is closed'))
-    const refuse = (err: unknown) => settle(toConnectError(log, err))
+    const refuse = (err: unknown) => settle(toConnectError(log, err, socket))
     if (conn.readyState === 'closed') return abandon()
     // A client may begin many handshakes at once, up to its limit of packets.
     conn.setMaxListeners(0).once('close', abandon)
@@ -32,8 +32,9 @@ export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
   }
 }
 
-function toConnectError(log: RunLog, err: unknown): ExtendedError {
+function toConnectError(log: RunLog, err: unknown, { handshake }: Pick<Socket, 'handshake'>): ExtendedError {
   const { error, code, statusCode } = toRefusal(err)
-  logFault(log, 'handshake', { code, statusCode }, err)
+  const { headers, auth } = handshake
+  logFault(log, 'handshake', { code, statusCode }, err, { headers, token: auth?.['token'] })
   return Object.assign(new Error(error), { data: { code } })
 }

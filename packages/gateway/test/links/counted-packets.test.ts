@@ -47,6 +47,15 @@ t.test('all packets count on a connection in the namespace', async (t) => {
   }
 })
 
+t.test('handshakes are few, however many other packets are allowed', async (t) => {
+  const { origin } = await buildGateway(t, { options: { limits: { eventsPerSecond: 10_000 } } })
+  for (const client of [await RawClient.open(origin), await RawClient.connect(origin)]) {
+    const answers = await flood(client, (index) => `40/${index},`)
+    t.ok(answers.length <= 62, `${answers.length} answers`)
+    t.ok(answers.some(isTooMany))
+  }
+})
+
 t.test('refused handshakes count until one succeeds', async (t) => {
   const { origin } = await buildGateway(t, { options: { authenticate } })
   const client = await RawClient.open(origin)

@@ -17,7 +17,7 @@ const RETRY_AFTER = 5
 export function handleError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const fault = toFault(err)
   const { statusCode, code } = fault
-  logFault(request.log, 'request', { code, statusCode }, err)
+  logFault(request.log, 'request', { code, statusCode }, err, request)
   sendFault(fault, request, reply)
 }
 

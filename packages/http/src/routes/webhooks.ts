@@ -135,5 +135,11 @@ function toItem(
   { owner, registries: _, runId: __, ...webhook }: OwnedWebhook,
   { sub }: Principal
 ): WebhookItem {
-  return owner === sub ? webhook : { ...webhook, owner }
+  return owner === sub ? webhook : { ...webhook, url: withoutQuery(webhook.url), owner }
+}
+
+// The query of a receiver's URL is often its only secret. Owners see it, administrators do not.
+function withoutQuery(url: string): string {
+  const [path = '', query] = url.split('?', 2)
+  return query === undefined ? url : `${path}?…`
 }

@@ -54,6 +54,13 @@ t.test('owners see their own; administrators all', async (t) => {
     await requireError(t, await ask(method, path, ada, body), 404, 'RUN_ERR_WEBHOOK_NOT_FOUND')
   t.equal((await idsOf(await ask('GET', '/webhooks', admin))).length, 4)
   t.match(await read(await ask('GET', path, admin)), { owner: 'grace' })
+  const secret = { url: `${hook.url}?token=t0p-secret` }
+  await ask('PATCH', path, grace, secret)
+  t.match(await read(await ask('GET', path, grace)), secret)
+  for (const seen of [path, '/webhooks'])
+    t.notMatch(await (await ask('GET', seen, admin)).text(), /t0p-secret/)
+  t.match(await read(await ask('GET', path, admin)), { url: `${hook.url}?…` })
+  t.notMatch(await (await ask('PATCH', path, admin, { events: ['run.failed'] })).text(), /t0p-secret/)
   t.notOk('owner' in (await read(await ask('GET', path, grace))))
 })
 

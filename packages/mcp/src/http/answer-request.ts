@@ -80,7 +80,7 @@ async function respond(
   exchange.respond(toResponse(id, isModern ? encodeResult(method, result, surface.identity) : result))
 }
 
-function refuse({ log }: FastifyRequest, exchange: Exchange, { id }: Request, err: unknown): void {
-  const refusal = toRpcError(err, log)
+function refuse(request: FastifyRequest, exchange: Exchange, { id }: Request, err: unknown): void {
+  const refusal = toRpcError(err, request)
   exchange.respond(toErrorResponse(id, refusal), refusal.status)
 }

@@ -23,7 +23,7 @@ export function mcpRoutes(scope: FastifyInstance, surface: Surface, path: string
       return await take(surface, request, reply)
     } catch (err) {
       if (!(err instanceof RpcError)) throw err
-      return refuse(toRpcError(err, request.log), request, reply)
+      return refuse(toRpcError(err, request), request, reply)
     }
   }
   scope.post(path, { schema: MESSAGE_ROUTE }, answer)

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { toRefusal, type Refusal } from '@svc/registry/wire-kit'
 import { codeOf, logFault } from '@svc/registry/kit'
 import type { RunLog } from '@svc/registry'
@@ -18,7 +19,10 @@ export const isProtocolError = (err: unknown): boolean =>
   PROTOCOL_ERRORS.some((Class) => err instanceof Class)
 
 /** Converts any thrown value to the error that a client may see, with the stable code in its data, and logs it. */
-export function toRpcError(err: unknown, log: RunLog): RpcError {
+export function toRpcError(
+  err: unknown,
+  { log, headers }: { readonly log: RunLog; readonly headers: IncomingHttpHeaders }
+): RpcError {
   if (err instanceof RpcError) {
     const { code, status } = err
     log.info({ code, statusCode: status }, 'request refused')
@@ -26,7 +30,7 @@ export function toRpcError(err: unknown, log: RunLog): RpcError {
   }
   const refusal = toRefusal(err, REQUEST_ERRORS)
   const { code, statusCode, message } = refusal
-  logFault(log, 'request', { code, statusCode }, err)
+  logFault(log, 'request', { code, statusCode }, err, { headers })
   return new RpcError(rpcCodeOf(refusal), message, { data: { code } })
 }
 

@@ -29,7 +29,7 @@ export function requireStrict(scope: FastifyInstance, { limits }: Pick<RealtimeS
 
 function refuse(err: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { statusCode, ...error } = toClientError(toOwn(err))
-  logFault(request.log, 'request', { code: error.code, statusCode }, err)
+  logFault(request.log, 'request', { code: error.code, statusCode }, err, request)
   const challenge = toChallenge(err, CHALLENGES)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   if (statusCode === 426) reply.header('upgrade', 'websocket')

@@ -264,7 +264,7 @@ export class Connection implements CallConnection {
   #fail(err: unknown, eventId: string | null): void {
     this.#socket.fail(err, eventId)
     const { code, statusCode } = toClientError(err)
-    logFault(this.#log, 'event', { code, statusCode }, err)
+    logFault(this.#log, 'event', { code, statusCode }, err, { headers: this.#headers })
   }
 
   // Ends the connection with an error.

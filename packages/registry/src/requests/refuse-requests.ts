@@ -42,7 +42,7 @@ export function refuseRequests(scope: FastifyInstance, errors: RefusalErrors, to
     const own = toOwn(err, errors)
     const refusal = toRefusal(own, errors)
     const { statusCode, code } = refusal
-    logFault(request.log, 'request', { code, statusCode }, err)
+    logFault(request.log, 'request', { code, statusCode }, err, request)
     setHeaders(own, statusCode, errors, reply)
     if (hasRest(request.raw)) closeLater(request, reply)
     return reply

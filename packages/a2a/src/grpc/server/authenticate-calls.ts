@@ -29,12 +29,13 @@ export function authenticateCalls(
   if (authenticate === undefined) return []
   return [
     ({ path }, call) => {
-      const refuse = (err: unknown) => call.sendStatus(toRefusal(err, codecOf(path), { log }))
       return new ServerInterceptingCall(call, {
         start: (next) =>
           next({
             onReceiveMetadata(metadata, pass) {
               const headers = headersOf(metadata)
+              const refuse = (err: unknown) =>
+                call.sendStatus(toRefusal(err, codecOf(path), { log, headers }))
               const admit = (principal: Principal) => {
                 known.set(metadata, { principal, headers })
                 pass(metadata)

@@ -9,7 +9,7 @@ import { MetadataAnswer } from './grpc-caller.ts'
 const typeOf = compileMessages({ messages: ERROR_MESSAGES, enums: {} })
 
 /** Turns an error into the status of a call, and logs it. */
-export function toRefusal(err: unknown, codec: Codec, caller: Pick<Caller, 'log'>): StatusObject {
+export function toRefusal(err: unknown, codec: Codec, caller: Pick<Caller, 'log' | 'headers'>): StatusObject {
   const answer = new MetadataAnswer(() => new Metadata())
   const { code, message, details } = codec.encodeGrpcError(takeFault(err, caller, answer))
   const metadata = answer.metadata ?? new Metadata()

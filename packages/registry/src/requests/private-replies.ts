@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify'
+
+/** For replies that only their caller may read. */
+const PRIVATE_HEADERS = Object.freeze({
+  // Neither a browser nor a proxy keeps them.
+  'cache-control': 'no-store',
+  // JSON with markup in it runs nothing.
+  'x-content-type-options': 'nosniff'
+})
+
+/**
+ * Marks all replies of a scope as private, refusals included. Routes whose replies are for everyone, or that a client may keep, such as
+ * files, set headers of their own.
+ */
+export function keepPrivate(scope: FastifyInstance): void {
+  scope.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(PRIVATE_HEADERS)
+    done()
+  })
+}
