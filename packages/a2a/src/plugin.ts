@@ -58,7 +58,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
   await app.register(async (scope) => {
     keepPrivate(scope)
     takeJson(scope, settings)
-    authenticateRequests(scope, surface.policy.authenticate)
+    authenticateRequests(scope, surface.policy)
     refuseFloods(scope, { runs: surface.runs, ownerOf: ({ a2aPrincipal }) => a2aPrincipal.sub })
     scope.setErrorHandler((err: FastifyError, request, reply) => refuse(err, binding, request, reply))
     rpcRoutes(scope, basePath, binding)

@@ -41,7 +41,7 @@ export const AGUI_ERR_FOREIGN_USER = createError('AGUI_ERR_FOREIGN_USER', 'userI
 /** A page of another site sent the request, with cookies. */
 export const AGUI_ERR_CROSS_ORIGIN = createError(
   'AGUI_ERR_CROSS_ORIGIN',
-  'Not allowed from another origin with a cookie',
+  'Not allowed for pages of another origin',
   403
 )
 /** No exposed runnable has this name. */

@@ -35,7 +35,7 @@ export const GTW_ERR_FOREIGN_USER = createError('GTW_ERR_FOREIGN_USER', 'userId 
 /** A page of another site opened the connection, with the token in a cookie. */
 export const GTW_ERR_CROSS_ORIGIN = createError(
   'GTW_ERR_CROSS_ORIGIN',
-  'Not allowed from another origin with a cookie',
+  'Not allowed for pages of another origin',
   403
 )
 /** The connection tried to enter the namespace again while the first handshake was pending. */

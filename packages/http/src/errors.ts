@@ -57,7 +57,7 @@ export const HTTP_ERR_FOREIGN_USER = createError('HTTP_ERR_FOREIGN_USER', 'userI
 /** A page of another site sent the request, with the token in a cookie. */
 export const HTTP_ERR_CROSS_ORIGIN = createError(
   'HTTP_ERR_CROSS_ORIGIN',
-  'Not allowed from another origin with a cookie',
+  'Not allowed for pages of another origin',
   403
 )
 /** No such route. */

@@ -47,11 +47,14 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
       schemes: surface.policy.authenticate?.schemes
     })
     describeResource(scope, `${prefix}${PATH}`, settings)
-    guardOrigins(scope, settings.origins)
+    const { hosts } = surface.policy
+    guardOrigins(scope, settings.origins, hosts)
     answerPreflights(scope, PATH, 'POST')
     scope.get(`${PATH}/openapi.json`, () => openApi())
     await scope.register(async (guarded) => {
-      identifyCallers(guarded, surface.policy, REQUEST_ERRORS)
+      // Pages of these origins were let in already.
+      const pages = settings.origins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])
+      identifyCallers(guarded, { ...surface.policy, hosts: [...hosts, ...pages] }, REQUEST_ERRORS)
       refuseFloods(guarded, { runs: surface.runs, ownerOf: ({ caller }) => caller.sub })
       mcpRoutes(guarded, surface, PATH)
     })

@@ -51,7 +51,7 @@ export const OPENAI_ERR_FOREIGN_USER = createError(
 /** A page of another site sent the request, with cookies. */
 export const OPENAI_ERR_CROSS_ORIGIN = createError(
   'OPENAI_ERR_CROSS_ORIGIN',
-  'Not allowed from another origin with a cookie',
+  'Not allowed for pages of another origin',
   403
 )
 /** No exposed runnable is the model of this name. */

@@ -55,7 +55,7 @@ export const RT_ERR_OTHER_SESSION = createError<[string]>(
 /** A page of another site opened the connection, with cookies. */
 export const RT_ERR_CROSS_ORIGIN = createError(
   'RT_ERR_CROSS_ORIGIN',
-  'Not allowed from another origin with a cookie',
+  'Not allowed for pages of another origin',
   403
 )
 /** No exposed agent has this name. */

@@ -183,6 +183,8 @@ export interface RunEngineOptions {
    * are not stored, so that it fails with RUN_ERR_KEY_GONE otherwise. Default false.
    */
   resumeWithServerKey?: boolean | undefined
+  /** Hosts, besides local names, of surfaces without authentication on loopback, and of pages that may call them; default none. */
+  hosts?: string[] | undefined
   /** Credentials → principal, for every surface without an `authenticate` of its own; default: everyone is anonymous. */
   authenticate?: Authenticate | undefined
   /**
@@ -236,6 +238,7 @@ const PLUGIN_FIELDS = {
   drainTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   resumeTimeout: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   resumeWithServerKey: Type.Boolean(),
+  hosts: Type.Array(Type.String({ minLength: 1 })),
   authenticate: functionSchema<Authenticate>(),
   authorize: functionSchema<Authorize>()
 }

@@ -41,7 +41,7 @@ export const UI_ERR_FOREIGN_USER = createError('UI_ERR_FOREIGN_USER', 'userId mu
 /** A page of another site sent the request, with cookies. */
 export const UI_ERR_CROSS_ORIGIN = createError(
   'UI_ERR_CROSS_ORIGIN',
-  'Not allowed from another origin with a cookie',
+  'Not allowed for pages of another origin',
   403
 )
 /** No exposed runnable has this name. */

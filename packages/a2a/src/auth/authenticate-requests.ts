@@ -1,7 +1,8 @@
 import { ANONYMOUS, type Authenticate, type Awaitable, type Principal } from '@svc/registry'
-import { identify, isPromise, readCredentials } from '@svc/registry/kit'
+import { identify, isPromise, isStrayCall, readCredentials, type Policy } from '@svc/registry/kit'
+import { localCallOf } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { A2A_ERR_BAD_TOKEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
+import { A2A_ERR_BAD_TOKEN, A2A_ERR_FORBIDDEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,9 +12,16 @@ declare module 'fastify' {
 }
 
 /** Authenticates the requests of a scope, before their bodies are read. */
-export function authenticateRequests(scope: FastifyInstance, authenticate: Authenticate | undefined): void {
+export function authenticateRequests(
+  scope: FastifyInstance,
+  { authenticate, hosts }: Pick<Policy, 'authenticate' | 'hosts'>
+): void {
   if (authenticate === undefined) {
     scope.decorateRequest('a2aPrincipal', { getter: () => ANONYMOUS })
+    scope.addHook('onRequest', (request, _reply, done) => {
+      const isStray = isStrayCall(localCallOf(request), hosts)
+      done(isStray ? new A2A_ERR_FORBIDDEN(' from this origin, or under this host') : undefined)
+    })
     return
   }
   scope.decorateRequest('a2aPrincipal')

@@ -1,5 +1,5 @@
 import { ANONYMOUS, type Credentials, type Principal } from '@svc/registry'
-import { identify, readCredentials, toCredentials } from '@svc/registry/kit'
+import { identify, isStrayCall, readCredentials, toCredentials } from '@svc/registry/kit'
 import type { Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'
@@ -13,11 +13,21 @@ const CREDENTIAL_ERRORS = { NoToken: GTW_ERR_NO_TOKEN, InvalidToken: GTW_ERR_INV
  * @throws GTW_ERR_NO_TOKEN, GTW_ERR_INVALID_TOKEN, GTW_ERR_CROSS_ORIGIN, and errors of status 500 or more unchanged
  */
 export async function authenticateSocket(
-  { handshake }: Pick<Socket, 'handshake'>,
-  { authenticate }: Pick<GatewayPolicy, 'authenticate'>,
+  { handshake, request }: Pick<Socket, 'handshake' | 'request'>,
+  { authenticate, hosts }: Pick<GatewayPolicy, 'authenticate' | 'hosts'>,
   { cookieName, cors }: Pick<GatewaySettings, 'cookieName' | 'cors'>
 ): Promise<Principal> {
-  if (authenticate === undefined) return ANONYMOUS
+  if (authenticate === undefined) {
+    const { host, origin } = handshake.headers
+    // Pages that CORS admits may connect from elsewhere.
+    const call = {
+      host,
+      origin: cors === undefined ? origin : undefined,
+      localAddress: request.socket.localAddress
+    }
+    if (isStrayCall(call, hosts)) throw new GTW_ERR_CROSS_ORIGIN()
+    return ANONYMOUS
+  }
   if (isRefusedOrigin(handshake.headers, cors)) throw new GTW_ERR_CROSS_ORIGIN()
   return identify(authenticate, readHandshake(handshake, cookieName), CREDENTIAL_ERRORS)
 }

@@ -26,6 +26,8 @@ import { createScopeAuthorize } from './scope-authorize.ts'
 export interface HttpPolicy extends Policy {
   /** Undefined if no credentials are asked for. */
   readonly identify: ((request: FastifyRequest) => Awaitable<Principal>) | undefined
+  /** True if CORS decides which pages of other origins may call. */
+  readonly hasCors: boolean
   /** Required scopes by route; without `rbac` only those of `/admin`. */
   readonly routes: RbacRules['routes']
   /** How an OpenAPI document describes the credentials. */
@@ -48,11 +50,11 @@ const ADMIN_SCOPES: RbacRules['routes'] = new Map(
   Object.entries(ROUTE_SCOPES).filter(([route]) => route.includes(' /admin/'))
 )
 
-type OwnOptions = Pick<HttpOptions, 'jwt' | 'rbac' | 'authenticate' | 'authorize' | 'admin'>
+type OwnOptions = Pick<HttpOptions, 'cors' | 'jwt' | 'rbac' | 'authenticate' | 'authorize' | 'admin'>
 
 /** Resolves the policy of the options and the app. @throws HTTP_ERR_BAD_OPTION, HTTP_ERR_JWT_NOT_INSTALLED */
 export async function createPolicy(
-  { jwt, rbac, authenticate, authorize, admin }: OwnOptions,
+  { cors, jwt, rbac, authenticate, authorize, admin }: OwnOptions,
   app: AppPolicy,
   log: FastifyBaseLogger
 ): Promise<HttpPolicy> {
@@ -72,6 +74,7 @@ export async function createPolicy(
   return {
     ...policy,
     identify: check && createIdentify(check, jwt ?? {}),
+    hasCors: Boolean(cors),
     routes: rules?.routes ?? ADMIN_SCOPES,
     schemes: check?.schemes ?? {},
     hasAdmin: admin ?? check !== undefined

@@ -1,7 +1,8 @@
 import { ANONYMOUS, findMissingScope, type Awaitable, type Principal } from '@svc/registry'
-import { isPromise, missingScope, requireAllowed } from '@svc/registry/kit'
+import { isPromise, isStrayCall, missingScope, requireAllowed } from '@svc/registry/kit'
+import { localCallOf } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 import type { AccessRule } from './access-rule.ts'
 import { ADMISSION_ERRORS, type HttpPolicy } from './policy.ts'
 
@@ -48,10 +49,17 @@ function guard(request: FastifyRequest, policy: HttpPolicy): Awaitable<void> {
   request.principal = ANONYMOUS
   // A path without a route has no rule; its 404 needs no credentials.
   if ((request.routeOptions.config.access ?? 'open') === 'open') return
+  if (policy.identify === undefined) refuseStray(request, policy)
   const caller = policy.identify === undefined ? ANONYMOUS : policy.identify(request)
   return isPromise(caller)
     ? caller.then((found) => admit(request, found, policy))
     : admit(request, caller, policy)
+}
+
+// Pages that CORS admits may call from elsewhere.
+function refuseStray(request: FastifyRequest, { hosts, hasCors }: HttpPolicy): void {
+  const call = localCallOf(request)
+  if (isStrayCall(hasCors ? { ...call, origin: undefined } : call, hosts)) throw new HTTP_ERR_CROSS_ORIGIN()
 }
 
 function admit(request: FastifyRequest, principal: Principal, policy: HttpPolicy): Awaitable<void> {

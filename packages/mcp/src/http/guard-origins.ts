@@ -1,8 +1,6 @@
+import { isLocalName, isLoopback } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MCP_ERR_CROSS_ORIGIN } from '../errors.ts'
-
-const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
-const LOOPBACK = /^(?:::1|(?:::ffff:)?127\.)/
 
 /** The schema of a route that no document describes; the type of the field is that of @fastify/swagger. */
 export const HIDDEN: object = { hide: true }
@@ -17,11 +15,15 @@ const MAX_AGE = 600
  * machine only must also be called by a name of this machine, else any page could reach it by a name of its own (DNS rebinding). Pages of
  * the given origins may read the replies (CORS).
  */
-export function guardOrigins(scope: FastifyInstance, origins: readonly string[]): void {
+export function guardOrigins(
+  scope: FastifyInstance,
+  origins: readonly string[],
+  hosts: readonly string[]
+): void {
   scope.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
     if (origin !== undefined && origins.includes(origin)) allowOrigin(reply, origin)
-    else if (!isOwnOrigin(request)) return done(new MCP_ERR_CROSS_ORIGIN())
+    else if (!isOwnOrigin(request, hosts)) return done(new MCP_ERR_CROSS_ORIGIN())
     done()
   })
 }
@@ -58,10 +60,10 @@ export function placesOf({ initialConfig }: FastifyInstance, path: string): stri
   return (routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash) ? [path] : [path, `${path}/`]
 }
 
-function isOwnOrigin({ headers, host, protocol, socket }: FastifyRequest): boolean {
+function isOwnOrigin({ headers, host, protocol, socket }: FastifyRequest, hosts: readonly string[]): boolean {
   if (headers.origin === undefined) return true
   const from = URL.parse(headers.origin)
   const here = URL.parse(`${protocol}://${host}`)
   if (from === null || here === null || from.host !== here.host) return false
-  return !LOOPBACK.test(socket.localAddress ?? '') || LOCAL_HOSTS.has(from.hostname)
+  return !isLoopback(socket.localAddress) || isLocalName(from.hostname) || hosts.includes(from.hostname)
 }

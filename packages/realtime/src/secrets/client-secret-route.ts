@@ -1,5 +1,6 @@
 import type { Principal } from '@svc/registry'
 import { randomId, readCredentials, requireOwnUser } from '@svc/registry/kit'
+import { localCallOf } from '@svc/registry/wire-kit'
 import type { FastifyInstance } from 'fastify'
 import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL } from '../errors.ts'
 import { SessionState } from '../sessions/session-state.ts'
@@ -41,7 +42,11 @@ export function clientSecretRoute(scope: FastifyInstance, surface: Surface): voi
       const { token } = readCredentials(request.headers)
       // A secret makes no other secrets.
       if (secrets.covers(token)) throw new RT_ERR_INVALID_TOKEN()
-      request.realtimePrincipal = await identifyCaller(surface, request, token)
+      request.realtimePrincipal = await identifyCaller(
+        surface,
+        { headers: request.headers, host: request.host, call: localCallOf(request) },
+        token
+      )
     },
     async handler({ body, realtimePrincipal: principal }) {
       const { session, expires_after: after, ...sealed } = body

@@ -1,6 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ANONYMOUS, type Principal } from '@svc/registry'
-import { identify, isForeignOrigin, readCredentials, toCredentials } from '@svc/registry/kit'
+import {
+  identify,
+  isForeignOrigin,
+  isStrayCall,
+  readCredentials,
+  toCredentials,
+  type LocalCall
+} from '@svc/registry/kit'
 import { RT_ERR_CROSS_ORIGIN, RT_ERR_INVALID_TOKEN, RT_ERR_NO_TOKEN } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 
@@ -12,6 +19,7 @@ export interface CallerRequest {
   readonly headers: IncomingHttpHeaders
   /** The requested host and port. */
   readonly host: string
+  readonly call: LocalCall
 }
 
 /** The token among the subprotocols of a handshake: browsers cannot send it in a header. */
@@ -27,10 +35,11 @@ export function tokenOfProtocols({
  * @throws RT_ERR_NO_TOKEN, RT_ERR_INVALID_TOKEN, RT_ERR_CROSS_ORIGIN, and errors of status 500 or more unchanged
  */
 export async function identifyCaller(
-  { policy: { authenticate } }: Pick<Surface, 'policy'>,
-  { headers, host }: CallerRequest,
+  { policy: { authenticate, hosts } }: Pick<Surface, 'policy'>,
+  { headers, host, call }: CallerRequest,
   token: string | undefined
 ): Promise<Principal> {
+  if (authenticate === undefined && isStrayCall(call, hosts)) throw new RT_ERR_CROSS_ORIGIN()
   if (authenticate === undefined) return ANONYMOUS
   if (isForeignOrigin(headers, host)) throw new RT_ERR_CROSS_ORIGIN()
   const credentials = token === undefined ? readCredentials(headers) : toCredentials(headers, token)

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { within } from '@svc/registry/kit'
+import { localCallOf } from '@svc/registry/wire-kit'
 import type { FastifyInstance } from 'fastify'
 import { WebSocketServer } from 'ws'
 import { RT_ERR_UPGRADE_REQUIRED } from '../errors.ts'
@@ -32,7 +33,7 @@ export function realtimeRoute(scope: FastifyInstance, surface: Surface, connecti
       const upgrade = upgradeOf(request.raw)
       if (upgrade === undefined) throw new RT_ERR_UPGRADE_REQUIRED()
       const { headers, host } = request
-      const admitting = admitHandshake(surface, { headers, host }, request.query)
+      const admitting = admitHandshake(surface, { headers, host, call: localCallOf(request) }, request.query)
       // Browsers show no status of a refusal, but close codes and events.
       if (tokenOfProtocols(headers) === undefined) await within(EARLY, admitting)
       // The connection reports it, unless the handshake itself is invalid.

@@ -7,6 +7,7 @@ import { isPromise } from '../contract/ports/awaitable.ts'
 export interface AppPolicy {
   readonly authenticate?: Authenticate | undefined
   readonly authorize?: Authorize | undefined
+  readonly hosts?: readonly string[] | undefined
 }
 
 /** A surface's own options; `false` switches the app's policy off. */
@@ -46,6 +47,8 @@ export interface SurfacePolicy {
 export interface Policy<C extends Credentials = Credentials> extends SurfacePolicy {
   /** Undefined if every caller is anonymous. */
   readonly authenticate: Authenticate<C> | undefined
+  /** Hosts, besides local names, of surfaces without authentication on loopback, and of pages that may call them. */
+  readonly hosts: readonly string[]
 }
 
 /**
@@ -63,7 +66,8 @@ export function resolvePolicy<C extends Credentials = Credentials>(
   return {
     authenticate: authenticate === false ? undefined : authenticate,
     authorize: resolveAuthorize(authorize || fallback),
-    isOwn: typeof authorize === 'function'
+    isOwn: typeof authorize === 'function',
+    hosts: app.hosts ?? []
   }
 }
 

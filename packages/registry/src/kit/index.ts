@@ -19,6 +19,7 @@ export {
 } from '../access/policy.ts'
 export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from '../access/provider-keys.ts'
 export { createPublicLookup, isPublicHost } from '../access/public-hosts.ts'
+export { isLocalName, isLoopback, isStrayCall, type LocalCall } from '../access/local-calls.ts'
 export {
   isForeignOrigin,
   readCredentials,

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { identify, type CredentialErrors } from '../access/identify.ts'
 import type { Policy } from '../access/policy.ts'
+import { isStrayCall } from '../access/local-calls.ts'
+import { localCallOf } from './guard-scope.ts'
 import { isForeignOrigin, readCredentials } from '../access/read-credentials.ts'
 import { ANONYMOUS, type Principal } from '../contract/principal.ts'
 import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
@@ -22,15 +24,18 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Identifies the caller of each request of a scope, as `request.caller`, before its body is read. A request with
- * cookies must come from the origin of the service, unless it changes nothing.
+ * cookies must come from the origin of the service, unless it changes nothing; one without authentication on loopback from this machine.
  */
 export function identifyCallers(
   scope: FastifyInstance,
-  { authenticate }: Pick<Policy, 'authenticate'>,
+  { authenticate, hosts }: Pick<Policy, 'authenticate' | 'hosts'>,
   errors: CallerErrors
 ): void {
   if (authenticate === undefined) {
     scope.decorateRequest('caller', { getter: () => ANONYMOUS })
+    scope.addHook('onRequest', (request, _reply, done) => {
+      done(isStrayCall(localCallOf(request), hosts) ? new errors.CrossOrigin() : undefined)
+    })
     return
   }
   scope.decorateRequest('caller')

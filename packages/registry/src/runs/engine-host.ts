@@ -103,7 +103,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     // Every reader listens to it.
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
-    this.exposures = new Exposures({ authenticate, authorize })
+    this.exposures = new Exposures({ authenticate, authorize, hosts: options.hosts })
     this.record = { input: true, files: false, ...givenOf(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))

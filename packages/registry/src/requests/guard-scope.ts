@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { LocalCall } from '../access/local-calls.ts'
 
 /** For replies that only their caller may read. */
 const PRIVATE_HEADERS = Object.freeze({
@@ -17,4 +18,10 @@ export function keepPrivate(scope: FastifyInstance): void {
     reply.headers(PRIVATE_HEADERS)
     done()
   })
+}
+
+/** The parts of a request that `isStrayCall` needs. In an app with `trustProxy` no request is one: what arrives comes from the proxy. */
+export function localCallOf({ headers, socket, ips }: FastifyRequest): LocalCall {
+  const { host, origin } = headers
+  return { host, origin, localAddress: ips === undefined ? socket.localAddress : undefined }
 }
