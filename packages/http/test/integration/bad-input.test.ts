@@ -183,7 +183,7 @@ t.test('without frameworkErrors a bad URL has Fastify’s own shape', async (t) 
 t.test('requests with misleading headers', async (t) => {
   const app = await buildApp(t, { runnables: [echo] })
   const head =
-    'POST /api/agents/echo/run HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n'
+    'POST /api/agents/echo/run HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n'
   const tooLong = await sendRaw(app.origin, `${head}Content-Length: 999999999\r\n\r\n{`)
   const answer = await readAll(tooLong)
   t.match(answer, /^HTTP\/1\.1 413 /)

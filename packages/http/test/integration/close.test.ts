@@ -44,7 +44,7 @@ t.test('a client that does not read does not delay the close', async (t) => {
   const body = '{"input":"x"}'
   const socket = await sendRaw(
     origin,
-    `POST /api/agents/scripted/stream HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    `POST /api/agents/scripted/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   )
   socket.on('error', () => {})
   const [head] = (await once(socket, 'data')) as [Buffer]

@@ -45,12 +45,12 @@ t.test('also a client that reads only after sending, and the connection stays us
     const socket = connect(Number(new URL(origin).port), '127.0.0.1')
     t.teardown(() => socket.destroy())
     socket.pause()
-    const head = `POST /api/agents/echo/run HTTP/1.1\r\nHost: a\r\n${header}Content-Type: application/json\r\n`
+    const head = `POST /api/agents/echo/run HTTP/1.1\r\nHost: localhost\r\n${header}Content-Type: application/json\r\n`
     socket.write(`${head}Content-Length: ${body.length}\r\n\r\n`)
     await new Promise<void>((resolve, reject) => socket.write(body, (err) => (err ? reject(err) : resolve())))
     const [answer] = (await once(socket.resume(), 'data')) as [Buffer]
     t.match(String(answer), new RegExp(`^HTTP/1.1 ${status} `))
-    socket.write('GET /api/livez HTTP/1.1\r\nHost: a\r\n\r\n')
+    socket.write('GET /api/livez HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const [next] = (await once(socket, 'data')) as [Buffer]
     t.match(String(next), /^HTTP\/1.1 200 /)
   }
@@ -65,7 +65,7 @@ t.test('a client with Connection: close reads its refusal too', async (t) => {
   ] as const) {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1')
     socket.pause()
-    const head = `POST /api/agents/echo/run HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${header}`
+    const head = `POST /api/agents/echo/run HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${header}`
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
     await new Promise<void>((resolve, reject) => socket.write(body, (err) => (err ? reject(err) : resolve())))
     let text = ''
@@ -79,7 +79,7 @@ t.test('a client that keeps sending is cut off', { timeout: 60_000 }, async (t) 
   const { origin } = await buildSecuredApp(t, { runnables: [echo] })
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   socket.on('error', () => {})
-  const head = 'POST /api/agents/echo/run HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
+  const head = 'POST /api/agents/echo/run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
   socket.write(`${head}Content-Length: 999999999\r\n\r\n`)
   const [answer] = (await once(socket, 'data')) as [Buffer]
   t.match(String(answer), /^HTTP\/1.1 401 /)

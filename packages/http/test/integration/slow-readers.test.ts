@@ -34,7 +34,7 @@ const clients = `
   let open = 0
   for (let i = 0; i < count; i++) {
     const socket = connect({ host, port }, () => {
-      socket.write('GET ' + path + ' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
+      socket.write('GET ' + path + ' HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n')
       if (++open === count) parentPort.postMessage('open')
     })
     socket.on('error', () => {})

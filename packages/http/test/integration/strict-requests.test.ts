@@ -212,7 +212,7 @@ t.test('errors of Node.js itself have the same shape', async (t) => {
       logger: { stream: { write: (line: string) => void lines.push(line) } }
     } as object
   })
-  const host = 'Host: x\r\n'
+  const host = 'Host: localhost\r\n'
   const requests: [says: string, request: string, statusCode: number, code: string][] = [
     ['no HTTP', 'hello\r\n\r\n', 400, 'HTTP_ERR_BAD_REQUEST'],
     ['a bad request line', `GET  HTTP\r\n${host}\r\n`, 400, 'HTTP_ERR_BAD_REQUEST'],
@@ -249,7 +249,7 @@ t.test('errors of Node.js itself have the same shape', async (t) => {
 t.test('garbage after a request does not corrupt its reply', async (t) => {
   const app = await buildApp(t, { runnables: [endless], fastify: { clientErrorHandler } as object })
   const body = '{"input":"x"}'
-  const head = `POST /api/agents/endless/stream HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+  const head = `POST /api/agents/endless/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
   const socket = await sendRaw(app.origin, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)
   let answer = ''
   for await (const chunk of socket) {

@@ -87,7 +87,7 @@ t.test('a silent stream sends heartbeats', async (t) => {
   const body = '{"input":"x"}'
   const socket = await sendRaw(
     origin,
-    `POST /api/agents/scripted/stream HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    `POST /api/agents/scripted/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   )
   let text = ''
   while ((text.match(/\r\n:\n\n\r\n/g) ?? []).length < 3) text += String((await once(socket, 'data'))[0])

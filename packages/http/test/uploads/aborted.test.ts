@@ -8,7 +8,7 @@ import { buildUploadApp, untilEmpty, untilFolder, type UploadApp } from '../help
 const head = (path: string) =>
   [
     `POST ${path} HTTP/1.1`,
-    'Host: a',
+    'Host: localhost',
     'Content-Type: multipart/form-data; boundary=x',
     'Content-Length: 10000000',
     '',

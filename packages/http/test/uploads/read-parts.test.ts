@@ -74,7 +74,7 @@ t.test('a malformed or truncated body is 400', async (t) => {
       t.match(await response.json(), { code: 'HTTP_ERR_BAD_MULTIPART' }, says)
     }
     const answer = await sendRaw(
-      `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: ${form}\r\n`,
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: ${form}\r\n`,
       `Transfer-Encoding: chunked\r\n\r\n${whole.length.toString(16)}\r\n`,
       whole,
       '\r\nnonsense\r\n'

@@ -59,7 +59,7 @@ t.test('the connection of a refused handshake ends, even if its client keeps it 
   for (const path of ['/v1/realtime', '/elsewhere']) {
     const tcp = connectTcp({ port: Number(port), host: address!, allowHalfOpen: true })
     t.teardown(() => tcp.destroy())
-    tcp.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+    tcp.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
     const [answer] = (await once(tcp, 'data')) as [Buffer]
     t.match(answer.toString(), /^HTTP\/1.1 40[04] /)
     tcp.resume()

@@ -35,5 +35,6 @@ export function isStrayCall(
     const hostname = URL.parse(url)?.hostname ?? ''
     return isLocalName(hostname) || hosts.includes(hostname)
   }
-  return !isKnown(`http://${host}`) || (origin !== undefined && !isKnown(origin))
+  // Browsers send a host with every request.
+  return (host !== '' && !isKnown(`http://${host}`)) || (origin !== undefined && !isKnown(origin))
 }
