@@ -60,10 +60,22 @@ export const OPENAI_ERR_UNKNOWN_MODEL = createError<[string]>(
   'The model "%s" does not exist or you do not have access to it',
   404
 )
+/** No route of the plugin has this method and path. */
+export const OPENAI_ERR_ROUTE_NOT_FOUND = createError<[string]>(
+  'OPENAI_ERR_ROUTE_NOT_FOUND',
+  'Invalid URL (%s)',
+  404
+)
 /** The caller has no response with this id. */
 export const OPENAI_ERR_UNKNOWN_RESPONSE = createError<[string]>(
   'OPENAI_ERR_UNKNOWN_RESPONSE',
   'No response "%s"',
+  404
+)
+/** The caller has no stored item with this id. */
+export const OPENAI_ERR_UNKNOWN_ITEM = createError<[string]>(
+  'OPENAI_ERR_UNKNOWN_ITEM',
+  'No item "%s": it was not stored, or has been deleted; send the item itself',
   404
 )
 /** The response is under way: cancel it first. */

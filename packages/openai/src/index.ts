@@ -1,5 +1,5 @@
-export { WireOptionsSchema as OpenAiOptionsSchema } from '@svc/registry/wire-kit'
-export { default, type OpenAiOptions } from './plugin.ts'
+export { OpenAiOptionsSchema, type OpenAiOptions, type ToolCallsShown } from './options.ts'
+export { default } from './plugin.ts'
 export type { ResponseEvent } from './wire/response-events.ts'
 export type { OutputItem } from './wire/response-items.ts'
 export type { ResponseObject } from './wire/response-object.ts'

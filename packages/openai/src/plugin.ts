@@ -1,4 +1,3 @@
-import type { OnDisconnect } from '@svc/registry'
 import { ensureEngine, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
@@ -6,9 +5,7 @@ import {
   keepPrivate,
   refuseFloods,
   refuseRequests,
-  requireStrictJson,
-  resolveWireOptions,
-  type WireOptions
+  requireStrictJson
 } from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -18,15 +15,16 @@ import { responseRoutes } from './responses/response-routes.ts'
 import { toErrorBody } from './wire/error-body.ts'
 import {
   OPENAI_ERR_BAD_JSON,
-  OPENAI_ERR_BAD_OPTION,
   OPENAI_ERR_BAD_REQUEST,
   OPENAI_ERR_BODY_TOO_LARGE,
   OPENAI_ERR_CROSS_ORIGIN,
   OPENAI_ERR_INTERNAL,
   OPENAI_ERR_INVALID_TOKEN,
   OPENAI_ERR_NO_TOKEN,
+  OPENAI_ERR_ROUTE_NOT_FOUND,
   OPENAI_ERR_UNSUPPORTED_MEDIA_TYPE
 } from './errors.ts'
+import { resolveOptions, type OpenAiOptions } from './options.ts'
 import { createSurface } from './surface.ts'
 
 const REQUEST_ERRORS = {
@@ -45,15 +43,9 @@ const REQUEST_ERRORS = {
   }
 }
 
-/** Options of the plugin. */
-export interface OpenAiOptions extends WireOptions {
-  /** What happens to a run whose client disconnects, unless its request says; default `cancel`, and `continue` for background responses. */
-  onDisconnect?: OnDisconnect
-}
-
 /** Agents, teams and workflows as models of OpenAI's API; adds a run engine to an app that has none. */
 async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOptions): Promise<void> {
-  const settings = resolveWireOptions(options, OPENAI_ERR_BAD_OPTION, { onDisconnect: 'cancel' })
+  const settings = resolveOptions(options)
   await ensureEngine(app, '@svc/openai')
   warnOfTimeouts(app)
 
@@ -61,6 +53,7 @@ async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOpt
   await app.register(async (scope) => {
     const surface = createSurface(scope, settings)
     keepPrivate(scope)
+    answerAll(scope, scope.prefix !== app.prefix)
     requireStrictJson(scope, { ...settings, ignoresQueries: true, errors: REQUEST_ERRORS })
     refuseRequests(scope, REQUEST_ERRORS, toErrorBody)
     const openApi = describeRoutes(scope, {
@@ -88,6 +81,18 @@ async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOpt
     })
     surface.replies.endWith(scope)
   }, settings.registerOptions)
+}
+
+// Each answer names its request, for the logs of both sides; below a prefix of its own, the scope answers unknown routes too.
+function answerAll(scope: FastifyInstance, isBelowPrefix: boolean): void {
+  scope.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id)
+    done()
+  })
+  if (!isBelowPrefix) return
+  scope.setNotFoundHandler(({ method, url }) => {
+    throw new OPENAI_ERR_ROUTE_NOT_FOUND(`${method} ${url.split('?', 1)[0]}`)
+  })
 }
 
 export default fp(openAi, { name: '@svc/openai', fastify: '5.x' })

@@ -1,5 +1,5 @@
 import type { RunnableKind } from '@svc/registry'
-import { createWireSurface, type WireSettings, type WireSurface } from '@svc/registry/wire-kit'
+import { createWireSurface, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyInstance } from 'fastify'
 import {
   OPENAI_ERR_BAD_OPTION,
@@ -10,11 +10,14 @@ import {
   OPENAI_ERR_UNKNOWN_MODEL
 } from './errors.ts'
 import { toModel } from './models/model-name.ts'
+import type { OpenAiSettings, ToolCallsShown } from './options.ts'
 
 const WIRE = { plugin: '@svc/openai', name: 'openai', path: '', document: '/openai/openapi.json' }
 
 /** Shared by all routes. */
-export type Surface = WireSurface
+export interface Surface extends WireSurface {
+  readonly toolCalls: ToolCallsShown
+}
 
 /** No runnable of a kind has this name. */
 class UnknownModel extends OPENAI_ERR_UNKNOWN_MODEL {
@@ -24,8 +27,8 @@ class UnknownModel extends OPENAI_ERR_UNKNOWN_MODEL {
 }
 
 /** Creates the surface of a scope. @throws OPENAI_ERR_BAD_OPTION, OPENAI_ERR_REGISTERED_TWICE */
-export function createSurface(scope: FastifyInstance, settings: WireSettings): Surface {
-  return createWireSurface(scope, WIRE, settings, {
+export function createSurface(scope: FastifyInstance, settings: OpenAiSettings): Surface {
+  const surface = createWireSurface(scope, WIRE, settings, {
     BadOption: OPENAI_ERR_BAD_OPTION,
     RegisteredTwice: OPENAI_ERR_REGISTERED_TWICE,
     Forbidden: OPENAI_ERR_FORBIDDEN,
@@ -33,4 +36,5 @@ export function createSurface(scope: FastifyInstance, settings: WireSettings): S
     UnknownRunnable: UnknownModel,
     ForeignUser: OPENAI_ERR_FOREIGN_USER
   })
+  return { ...surface, toolCalls: settings.toolCalls }
 }

@@ -41,7 +41,7 @@ class ResponsesWire implements Wire {
   readonly name = 'Responses'
   readonly answersByPlan = true
   readonly hides = {
-    editedArgs: 'a call has been sent before its approval changes it',
+    order: 'a call of the service stands where it ends, if it waits for an answer',
     resultTypes: 'outputs are texts',
     structured: 'the text is its JSON'
   }
@@ -157,15 +157,29 @@ function textOf(items: readonly ResponseOutputItem[], lastStep: number): string 
 
 function callsOf(items: readonly ResponseOutputItem[], inputs: readonly ResponseInputItem[]): ReportedCall[] {
   const outputs = new Map(
-    [...items, ...inputs].flatMap((item) =>
+    inputs.flatMap((item) =>
       item.type === 'function_call_output' ? [[item.call_id, item.output as string]] : []
     )
   )
   return items.flatMap((item) => {
-    if (item.type !== 'function_call' || item.status !== 'completed' || item.name === 'question') return []
+    if (item.type !== 'function_call' && item.type !== 'mcp_call') return []
+    if (item.status === 'incomplete' || item.name === 'question') return []
     const args = JSON.parse(item.arguments) as unknown
-    return [{ tool: item.name, args, outcome: toOutcome(outputs.get(item.call_id)) }]
+    const outcome = item.type === 'mcp_call' ? servedOutcome(item) : toOutcome(outputs.get(item.call_id))
+    return [{ tool: item.name, args, outcome }]
   })
+}
+
+function servedOutcome({
+  output,
+  error
+}: {
+  output?: string | null
+  error?: unknown
+}): ReportedCall['outcome'] {
+  if (typeof output === 'string') return { result: output }
+  const [, code = '', message = ''] = /^(\w+): (.*)$/s.exec(String(error)) ?? []
+  return outcomeOfError({ code, message })
 }
 
 function toOutcome(output: string | undefined): ReportedCall['outcome'] {

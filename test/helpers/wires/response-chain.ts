@@ -17,14 +17,13 @@ export function firstResponse(runId: string): string {
 
 /** What a response asks for that no output of it answers. */
 export function askedIn(output: readonly ResponseOutputItem[]): AskedItem[] {
-  const answered = new Set(output.map((item) => (item.type === 'function_call_output' ? item.call_id : '')))
   return output.flatMap((item): AskedItem[] => {
     if (item.type === 'mcp_approval_request')
       return [{ kind: 'approval', id: item.id, name: item.name, args: JSON.parse(item.arguments) as object }]
     if (item.type !== 'function_call' || item.status === 'incomplete') return []
     const { name, call_id: id } = item
     const kind = name === 'question' ? 'question' : name === 'pick' ? 'tool' : undefined
-    if (kind === undefined || answered.has(id)) return []
+    if (kind === undefined) return []
     return [{ kind, id, name, args: JSON.parse(item.arguments) as object }]
   })
 }

@@ -24,7 +24,7 @@ t.test('a conversation with the assistant, which uses its tools', async (t) => {
   })
   t.match((await stream.finalResponse()).output_text, /6 \* 7/)
   const docs = await openai.responses.create({ model: 'assistant', input: 'What is a run?' })
-  t.ok(docs.output.some(({ type }) => type === 'function_call_output'))
+  t.ok(docs.output.some(({ type }) => type === 'mcp_call'))
   const models = (await openai.models.list()).data.map(({ id }) => id)
   t.ok(['assistant', 'team/desk', 'workflow/memo'].every((id) => models.includes(id)))
 })

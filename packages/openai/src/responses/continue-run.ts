@@ -2,8 +2,8 @@ import { answerInputs } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED } from '../errors.ts'
 import type { Surface } from '../surface.ts'
+import type { Conversation } from '../wire/conversation.ts'
 import { toAnswers } from './read-answers.ts'
-import type { ReadInput } from './read-input.ts'
 import type { Wait } from './read-wait.ts'
 import type { ResponsePlace } from './response-id.ts'
 
@@ -15,23 +15,23 @@ import type { ResponsePlace } from './response-id.ts'
 export async function continueRun(
   surface: Surface,
   wait: Wait,
-  read: ReadInput,
+  given: Conversation,
   { caller }: FastifyRequest,
   reply: FastifyReply
 ): Promise<ResponsePlace> {
   const { runs, replies } = surface
-  if (read.conversation.input !== undefined)
+  if (given.input !== undefined)
     throw new OPENAI_ERR_BAD_REQUEST(
       'input: the run waits for outputs, and takes no message before it has them'
     )
-  const answers = await toAnswers(runs, read, wait)
-  const given = new Set(answers.map(({ inputId }) => inputId))
+  const answers = await toAnswers(runs, given, wait)
+  const answered = new Set(answers.map(({ inputId }) => inputId))
   const asked = [
     ...Array.from(wait.asked, ([callId, inputId]) => [inputId, `the call "${callId}"`] as const),
     ...Array.from(wait.approvals, (approvalId) => [approvalId, `the approval "${approvalId}"`] as const)
   ]
   for (const [inputId, what] of asked) {
-    if (given.has(inputId)) continue
+    if (answered.has(inputId)) continue
     const found = await runs.findInput(inputId)
     if (found?.input.answer === null) throw new OPENAI_ERR_UNANSWERED(what)
   }

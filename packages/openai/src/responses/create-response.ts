@@ -2,17 +2,18 @@ import type { FastifyReply } from 'fastify'
 import { requireAllowed, requireExposed, sendJson } from '@svc/registry/kit'
 import { findActiveRun } from '@svc/registry/wire-kit'
 import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
-import { fileUrlIn } from '../files/file-urls.ts'
 import { readModel } from '../models/model-name.ts'
 import type { Surface } from '../surface.ts'
 import { findWaitingRun } from '../wire/find-waiting-run.ts'
 import { continueRun } from './continue-run.ts'
+import { resolveReferences } from './item-references.ts'
 import { readInput } from './read-input.ts'
 import { followResponse, requireResponseRun } from './read-responses.ts'
 import { readWait } from './read-wait.ts'
 import { toResponseId, type ResponsePlace } from './response-id.ts'
 import { toParameters } from './response-parameters.ts'
 import type { CreateRequest } from './response-schemas.ts'
+import { viewIn } from './run-items.ts'
 import { sendResponseStream } from './send-response-stream.ts'
 import { startRun } from './start-run.ts'
 
@@ -32,7 +33,7 @@ export async function createResponse(
   void reply.header('x-run-id', runId)
   if (stream) return sendResponseStream(surface, { runId, ...asked }, request, reply)
   const until = background ? 'begun' : 'over'
-  const response = await followResponse(surface, runId, asked, fileUrlIn(surface, request), until)
+  const response = await followResponse(surface, runId, asked, viewIn(surface, request), until)
   return sendJson(surface.replies, reply, response)
 }
 
@@ -51,8 +52,9 @@ async function findPlace(
   const { kind, name } = readModel(model)
   await requireAllowed(surface, principal, 'run', { kind, name })
   const runnable = requireExposed(surface, kind, name)
-  const read = readInput(body)
-  const isAnswer = read.conversation.outputs.length > 0 || read.approvals.length > 0
+  const input = await resolveReferences(surface, body.input, principal)
+  const read = readInput({ ...body, input })
+  const isAnswer = read.outputs.length > 0 || read.approvals.length > 0
 
   if (previousId) {
     const previous = await requireResponseRun(surface, previousId, principal)
@@ -74,7 +76,7 @@ async function findPlace(
   }
   // Clients that send whole conversations name no response.
   const ids = [
-    ...read.conversation.outputs.map(({ callId }) => callId),
+    ...read.outputs.map(({ callId }) => callId),
     ...read.approvals.map(({ approvalId }) => approvalId)
   ]
   const found = await findWaitingRun(surface, { kind, name }, ids, principal)

@@ -23,12 +23,12 @@ const LIMIT = 20
  * it.
  */
 export async function readInputItems(stores: Stores, runId: string, id: string): Promise<GivenItem[]> {
-  const builder = new ResponseBuilder(() => undefined)
+  const builder = new ResponseBuilder()
   const items: GivenItem[] = []
   for await (const { part } of readPresent(stores, runId)) {
     builder.add(part)
     if (builder.id !== id) continue
-    items.push(...toItems(part, builder, runId))
+    items.push(...toInputItems(part, builder, runId))
     if (builder.isOver) break
   }
   return items
@@ -52,7 +52,8 @@ export function pageOf(
   }
 }
 
-function toItems(part: NumberedPart, { calls }: ResponseBuilder, runId: string): GivenItem[] {
+/** The items of what a part of a run was asked. */
+export function toInputItems(part: NumberedPart, { calls }: ResponseBuilder, runId: string): GivenItem[] {
   const id = `${runId}_${part.seq}`
   const toMessage = (input: unknown): GivenItem[] => [
     { type: 'message', id: `msg_${id}`, status: 'completed', role: 'user', content: toContent(input) }

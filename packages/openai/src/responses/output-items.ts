@@ -4,6 +4,7 @@ import type { ItemEvent } from '../wire/response-events.ts'
 import type {
   FunctionCallItem,
   ItemStatus,
+  McpCallItem,
   MessageItem,
   OutputItem,
   OutputText,
@@ -25,9 +26,9 @@ interface Listed {
   isVoid: boolean
 }
 
-/** The place of an item whose arguments are under way. */
-export interface OpenCall {
-  readonly item: FunctionCallItem
+/** The place of a call under way. */
+export interface OpenCall<T extends FunctionCallItem | McpCallItem = FunctionCallItem | McpCallItem> {
+  readonly item: T
   readonly index: number
 }
 
@@ -142,28 +143,54 @@ export class OutputItems {
   }
 
   /** Begins a call whose arguments follow. */
-  beginCall(item: FunctionCallItem, source?: readonly string[]): [OpenCall, ItemEvent] {
+  beginCall<T extends FunctionCallItem | McpCallItem>(
+    item: T,
+    source?: readonly string[]
+  ): [OpenCall<T>, ItemEvent[]] {
     const index = this.#list(item, source)
-    return [
-      { item, index },
+    const events: ItemEvent[] = [
       { type: 'response.output_item.added', output_index: index, item: { ...item } }
     ]
+    if (item.type === 'mcp_call')
+      events.push({ type: 'response.mcp_call.in_progress', item_id: item.id, output_index: index })
+    return [{ item, index }, events]
   }
 
   /** Adds to the arguments of a call. */
   extendCall({ item, index }: OpenCall, delta: string): ItemEvent {
     item.arguments += delta
-    return { type: 'response.function_call_arguments.delta', item_id: item.id, output_index: index, delta }
+    const place = { item_id: item.id, output_index: index, delta }
+    return item.type === 'mcp_call'
+      ? { type: 'response.mcp_call_arguments.delta', ...place }
+      : { type: 'response.function_call_arguments.delta', ...place }
   }
 
-  /** Ends a call: with its arguments, or as incomplete. */
-  endCall({ item, index }: OpenCall, args: string, status: ItemStatus): ItemEvent[] {
-    Object.assign(item, { arguments: args, status })
-    const { id: item_id, name } = item
-    return [
-      { type: 'response.function_call_arguments.done', item_id, output_index: index, name, arguments: args },
-      { type: 'response.output_item.done', output_index: index, item: { ...item } }
-    ]
+  /** Ends the arguments of a call. */
+  endArguments({ item, index }: OpenCall, args: string): ItemEvent {
+    item.arguments = args
+    const place = { item_id: item.id, output_index: index }
+    return item.type === 'mcp_call'
+      ? { type: 'response.mcp_call_arguments.done', ...place, arguments: args }
+      : { type: 'response.function_call_arguments.done', ...place, name: item.name, arguments: args }
+  }
+
+  /** Ends a call whose arguments are complete. */
+  endCall<T extends FunctionCallItem | McpCallItem>(
+    { item, index }: OpenCall<T>,
+    end: Partial<T>
+  ): ItemEvent[] {
+    Object.assign(item, end)
+    const events: ItemEvent[] = []
+    if (item.type === 'mcp_call' && (item.status === 'completed' || item.status === 'failed'))
+      events.push({ type: `response.mcp_call.${item.status}`, item_id: item.id, output_index: index })
+    events.push({ type: 'response.output_item.done', output_index: index, item: { ...item } })
+    return events
+  }
+
+  /** Takes a call under way out of the response: a later one has it, whole. */
+  dropCall({ item }: OpenCall): void {
+    const listed = this.#listed.values.find((each) => each.item === item)
+    if (listed !== undefined) listed.isVoid = true
   }
 
   #require(type: 'message' | 'reasoning', id: string): ItemEvent[] {

@@ -1,18 +1,17 @@
 import type { InputAnswer, RunEngine } from '@svc/registry'
 import { codeOf, requireAnswer } from '@svc/registry/kit'
 import type { GivenAnswer } from '@svc/registry/wire-kit'
-import { parseOutput, type CallOutput } from '../wire/conversation.ts'
-import type { ReadInput } from './read-input.ts'
+import { parseOutput, type CallOutput, type Conversation } from '../wire/conversation.ts'
 import type { Wait } from './read-wait.ts'
 
 /** The answers of a request to what a run waits for. @throws RUN_ERR_STORE */
 export async function toAnswers(
   runs: Pick<RunEngine, 'findInput'>,
-  { conversation, approvals }: ReadInput,
+  { outputs, approvals }: Pick<Conversation, 'outputs' | 'approvals'>,
   wait: Pick<Wait, 'asked' | 'approvals'>
 ): Promise<GivenAnswer[]> {
   const answers: GivenAnswer[] = []
-  for (const output of conversation.outputs) {
+  for (const output of outputs) {
     const inputId = wait.asked.get(output.callId)
     if (inputId !== undefined) answers.push({ inputId, answer: await toAnswer(runs, inputId, output) })
   }

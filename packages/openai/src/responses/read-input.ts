@@ -3,72 +3,87 @@ import { Conversation } from '../wire/conversation.ts'
 import { readContent, textOfContent } from '../wire/read-content.ts'
 import type { InputItem, ResponseBody } from './response-schemas.ts'
 
-/** An answer to an approval. */
-export interface ApprovalAnswerItem {
-  readonly approvalId: string
-  readonly approved: boolean
-  readonly reason?: string
-}
-
-/** What a request asks. */
-export interface ReadInput {
-  readonly conversation: Conversation
-  readonly approvals: readonly ApprovalAnswerItem[]
-}
-
 /** Reads the input of a response. @throws OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED */
-export function readInput({ input, instructions }: Pick<ResponseBody, 'input' | 'instructions'>): ReadInput {
+export function readInput({
+  input,
+  instructions
+}: Pick<ResponseBody, 'input' | 'instructions'>): Conversation {
   const conversation = new Conversation()
-  const approvals: ApprovalAnswerItem[] = []
   conversation.instruct(instructions)
   if (typeof input === 'string') conversation.addUser(input)
-  else input.forEach((item, index) => readItem(item, `input[${index}]`, conversation, approvals))
-  return { conversation, approvals }
+  else input.forEach((item, index) => readItem(new GivenItem(item, `input[${index}]`), conversation))
+  return conversation
 }
 
-function readItem(
-  item: InputItem,
-  param: string,
-  conversation: Conversation,
-  approvals: ApprovalAnswerItem[]
-): void {
-  const { type = 'message', role = 'user', content, call_id: callId, name, arguments: args, output } = item
-  switch (type) {
-    case 'message': {
-      const read = readContent(content, `${param}.content`)
-      if (role === 'user') conversation.addUser(read)
-      else if (role === 'assistant') conversation.addAssistant(textOfContent(read))
-      else conversation.instruct(textOfContent(read))
-      break
-    }
+// Items of other types are of no use here: they are what tools of other services and clients have done.
+function readItem(item: GivenItem, conversation: Conversation): void {
+  switch (item.fields.type ?? 'message') {
+    case 'message':
+      return addMessage(item, conversation)
     case 'function_call':
-      if (callId === undefined || name === undefined || args === undefined)
-        throw new OPENAI_ERR_BAD_REQUEST(`${param} must have call_id, name and arguments`)
-      conversation.addCall(callId, name, args)
-      break
-    case 'function_call_output':
-      if (callId === undefined) throw new OPENAI_ERR_BAD_REQUEST(`${param} must have a call_id`)
-      conversation.addOutput(callId, readOutput(output, `${param}.output`), item.status === 'incomplete')
-      break
-    case 'mcp_approval_response': {
-      const { approval_request_id: approvalId, approve, reason } = item
-      if (approvalId === undefined || approve === undefined)
-        throw new OPENAI_ERR_BAD_REQUEST(`${param} must have approval_request_id and approve`)
-      approvals.push({ approvalId, approved: approve, ...(reason && { reason }) })
-      break
+      return conversation.addCall(item.text('call_id'), item.text('name'), item.text('arguments'))
+    case 'function_call_output': {
+      const isDeclined = item.fields.status === 'incomplete'
+      return conversation.addOutput(item.text('call_id'), readOutput(item), isDeclined)
     }
-    // What an earlier response had besides what was said.
-    case 'reasoning':
+    case 'mcp_call':
+      return addServedCall(item, conversation)
     case 'mcp_approval_request':
-      break
+      return conversation.beginAnswers()
+    case 'mcp_approval_response': {
+      const { approve, reason } = item.fields
+      if (typeof approve !== 'boolean')
+        throw new OPENAI_ERR_BAD_REQUEST(`${item.param}.approve must be a boolean`)
+      const approvalId = item.text('approval_request_id')
+      return conversation.addApproval({
+        approvalId,
+        approved: approve,
+        ...(typeof reason === 'string' && reason !== '' && { reason })
+      })
+    }
     default:
-      throw new OPENAI_ERR_UNSUPPORTED(`input of the type ${JSON.stringify(type)}`)
   }
 }
 
+function addMessage({ fields, param }: GivenItem, conversation: Conversation): void {
+  const { role = 'user', content } = fields
+  const read = readContent(content, `${param}.content`)
+  if (role === 'user') conversation.addUser(read)
+  else if (role === 'assistant') conversation.addAssistant(textOfContent(read))
+  else if (role === 'system' || role === 'developer') conversation.instruct(textOfContent(read))
+  else throw new OPENAI_ERR_BAD_REQUEST(`${param}.role must be user, assistant, system or developer`)
+}
+
+// A call without an outcome has not ended: no model takes it.
+function addServedCall(item: GivenItem, conversation: Conversation): void {
+  const { output, error } = item.fields
+  const outcome = output ?? error
+  if (outcome === undefined || outcome === null) return conversation.beginAnswers()
+  const text = typeof outcome === 'string' ? outcome : JSON.stringify(outcome)
+  conversation.addServedCall(item.text('id'), item.text('name'), item.text('arguments'), text)
+}
+
 // The outputs of tools are JSON or texts on every surface.
-function readOutput(output: unknown, param: string): string {
-  const read = readContent(output, param)
-  if (typeof read !== 'string') throw new OPENAI_ERR_UNSUPPORTED(`${param}: files in the output of a tool`)
-  return read
+function readOutput({ fields, param }: GivenItem): string {
+  const read = readContent(fields.output, `${param}.output`)
+  if (typeof read === 'string') return read
+  throw new OPENAI_ERR_UNSUPPORTED(`${param}.output: files in the output of a tool`)
+}
+
+/** An item of the input, and where it is. */
+class GivenItem {
+  readonly fields: InputItem
+  readonly param: string
+
+  constructor(fields: InputItem, param: string) {
+    this.fields = fields
+    this.param = param
+  }
+
+  /** @throws OPENAI_ERR_BAD_REQUEST if the field is no text */
+  text(name: keyof InputItem): string {
+    const value = this.fields[name]
+    if (typeof value === 'string') return value
+    throw new OPENAI_ERR_BAD_REQUEST(`${this.param}.${name} must be a string`)
+  }
 }

@@ -6,14 +6,14 @@ import {
   type RunSummary
 } from '@svc/registry'
 import { codeOf, requireRun, reserveMemory } from '@svc/registry/kit'
-import { readPresent, type FileUrl } from '@svc/registry/wire-kit'
+import { readPresent } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
-import { fileUrlIn } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
 import type { ResponseObject } from '../wire/response-object.ts'
 import { ResponseBuilder, type AskedResponse } from './response-builder.ts'
 import { readResponseId, toResponseId } from './response-id.ts'
+import { viewIn, type ResponseView } from './run-items.ts'
 import { isStored } from './start-key.ts'
 
 /** The run of a response that the caller reaches and may find later. @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE */
@@ -31,14 +31,14 @@ export async function requireResponseRun(
   return run
 }
 
-/** The responses of a run as far as its log is now: the last one, or the one with an id as far as it is. */
+/** The responses of a run as far as its log is now, up to the one with an id. */
 async function readBuilder(
   { runs }: Pick<Surface, 'runs'>,
   runId: string,
-  fileUrl: FileUrl,
-  id?: string
+  id: string,
+  view?: ResponseView
 ): Promise<ResponseBuilder> {
-  const builder = new ResponseBuilder(fileUrl)
+  const builder = new ResponseBuilder(view)
   for await (const { part } of readPresent(runs.stores, runId)) {
     builder.add(part)
     if (builder.isOver && builder.id === id) break
@@ -56,7 +56,7 @@ export async function readResponse(
   const { caller } = request
   const { runId, bytes } = await requireResponseRun(surface, id, caller)
   await reserveMemory(reply.raw, caller.sub, bytes)
-  const builder = await readBuilder(surface, runId, fileUrlIn(surface, request), id)
+  const builder = await readBuilder(surface, runId, id, viewIn(surface, request))
   if (builder.id !== id) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
   return builder.build()
 }
@@ -75,7 +75,7 @@ export async function requireResponse(
   const { runId, status, bytes } = run
   // A run under way is followed for as long as it lasts.
   if (isTerminalStatus(status)) await reserveMemory(reply.raw, principal.sub, bytes)
-  const builder = new ResponseBuilder(() => undefined)
+  const builder = new ResponseBuilder()
   for await (const { part } of readPresent(surface.runs.stores, runId)) {
     builder.add(part)
     if (builder.id === id) return run
@@ -93,10 +93,10 @@ export async function followResponse(
   { runs }: Pick<Surface, 'runs'>,
   runId: string,
   asked: AskedResponse,
-  fileUrl: FileUrl,
+  view: ResponseView,
   until: 'begun' | 'over'
 ): Promise<ResponseObject> {
-  const builder = new ResponseBuilder(fileUrl, asked)
+  const builder = new ResponseBuilder(view, asked)
   for await (const part of runs.parts(runId)) {
     builder.add(part)
     if (builder.id === asked.id && (until === 'begun' || builder.isOver)) return builder.build()

@@ -26,7 +26,7 @@ export async function readWait(
   { runId, status }: Pick<RunSummary, 'runId' | 'status'>,
   id?: string
 ): Promise<Wait | undefined> {
-  const builder = new ResponseBuilder(() => undefined)
+  const builder = new ResponseBuilder()
   const waits = new Map<string, Omit<Wait, 'isOpen'>>()
   let last = ''
   let exists = id === undefined

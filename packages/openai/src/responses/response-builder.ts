@@ -1,5 +1,5 @@
 import { addUsage, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from '@svc/registry'
-import { RunActivity, type FileUrl } from '@svc/registry/wire-kit'
+import { RunActivity } from '@svc/registry/wire-kit'
 import { toModel } from '../models/model-name.ts'
 import type { ItemEvent, LifecycleEvent, ResponseEvent } from '../wire/response-events.ts'
 import {
@@ -12,7 +12,7 @@ import {
 import { toResponseUsage } from '../wire/response-usage.ts'
 import type { CallItems } from './call-items.ts'
 import { toResponseId } from './response-id.ts'
-import { RunItems } from './run-items.ts'
+import { BARE, RunItems, type ResponseView } from './run-items.ts'
 
 /** A response that a request has just asked for. */
 export interface AskedResponse {
@@ -36,7 +36,7 @@ const INCOMPLETE: Partial<Record<PartOf<'finish'>['finishReason'], string>> = {
  * reply to a request repeats its parameters.
  */
 export class ResponseBuilder {
-  readonly #fileUrl: FileUrl
+  readonly #view: ResponseView
   readonly #asked: AskedResponse | undefined
   readonly #activity = new RunActivity()
   #start: Logged<'start'> | undefined
@@ -59,10 +59,10 @@ export class ResponseBuilder {
   #isEnd = false
 
   /** @param asked the response of the request that is answered, if it is */
-  constructor(fileUrl: FileUrl, asked?: AskedResponse) {
-    this.#fileUrl = fileUrl
+  constructor(view: ResponseView = BARE, asked?: AskedResponse) {
+    this.#view = view
     this.#asked = asked
-    this.#items = new RunItems('', '', fileUrl)
+    this.#items = new RunItems('', '', view)
   }
 
   /** The id of the response that the last part belongs to; '' before the first one. */
@@ -94,6 +94,11 @@ export class ResponseBuilder {
   /** The calls of the run, with what it waits for. */
   get calls(): CallItems {
     return this.#items.calls
+  }
+
+  /** The items of the response so far that count. */
+  get output(): ResponseObject['output'] {
+    return this.#items.output
   }
 
   /** The number of the next event, and the place of the message under way, for an increment of it; undefined if there is none. */
@@ -138,7 +143,7 @@ export class ResponseBuilder {
     if (part.type !== 'text' && part.type !== 'reasoning') this.#activity.add(part)
     events.push(...this.#number(this.#toEvents(part)))
     if (!this.#isOver && part.type !== 'text' && this.#activity.isWaiting && !this.hasEarlier)
-      events.push(...this.#number(this.#end('completed', part, this.#items.end('completed'))))
+      events.push(...this.#number(this.#end('completed', part, this.#items.pause())))
     return events
   }
 
@@ -158,7 +163,7 @@ export class ResponseBuilder {
         return this.#finish(part)
       case 'error': {
         const { code, message } = part.error
-        this.#error = { code, message }
+        this.#error = { type: 'server_error', code, message, param: null }
         return this.#end('failed', part, this.#items.end('incomplete'))
       }
       default:
@@ -168,7 +173,7 @@ export class ResponseBuilder {
 
   #begin(part: Logged<'start'>): LifecycleEvent[] {
     this.#start = part
-    this.#items = new RunItems(part.runId, part.name, this.#fileUrl)
+    this.#items = new RunItems(part.runId, part.name, this.#view)
     this.#createdAt = toSeconds(part.at)
     if (part.queued) this.#status = 'queued'
     return [

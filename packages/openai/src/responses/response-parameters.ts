@@ -1,5 +1,5 @@
 import type { ResponseParameters } from '../wire/response-object.ts'
-import type { FunctionTool, ResponseBody, TextFormat } from './response-schemas.ts'
+import { functionsOf, type FunctionTool, type ResponseBody, type TextFormat } from './response-schemas.ts'
 
 /** Parameters that a response repeats as they are. */
 const REPEATED = [
@@ -29,7 +29,8 @@ export function toParameters(body: ResponseBody): ResponseParameters {
   const parameters: Record<string, unknown> = {}
   for (const name of REPEATED)
     if (body[name] !== undefined && body[name] !== null) parameters[name] = body[name]
-  const { tools, text, reasoning } = body
+  const { text, reasoning } = body
+  const tools = functionsOf(body)
   if (tools) parameters['tools'] = tools.map(toTool)
   if (text) parameters['text'] = { ...text, format: toFormat(text.format) }
   if (reasoning) parameters['reasoning'] = { effort: null, summary: null, ...reasoning }

@@ -7,27 +7,26 @@ import { ErrorBodySchema } from '../wire/error-body.ts'
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 const NullableString = orNull(Type.String())
 
-/** An item of the input; what its type does not know is ignored. */
+const ofItem = (description: string) => Type.Optional(Type.Unknown({ description }))
+
+/** An item of the input: its fields are checked by its type, since those of other types may be anything. */
 export const InputItemSchema = Type.Object(
   {
-    type: Type.Optional(Type.String({ description: 'Default `message`' })),
-    role: Type.Optional(
-      Type.Union([
-        Type.Literal('user'),
-        Type.Literal('assistant'),
-        Type.Literal('system'),
-        Type.Literal('developer')
-      ])
+    type: Type.Optional(
+      Type.String({ description: 'Default `message`; types that are not known are ignored' })
     ),
-    content: Type.Optional(Type.Unknown({ description: 'A text, or a list of parts' })),
-    call_id: Type.Optional(Type.String()),
-    name: Type.Optional(Type.String()),
-    arguments: Type.Optional(Type.String({ description: 'JSON' })),
-    output: Type.Optional(Type.Unknown({ description: 'A text, or a list of parts' })),
-    approval_request_id: Type.Optional(Type.String()),
-    approve: Type.Optional(Type.Boolean()),
-    reason: NullableString,
-    status: orNull(Type.String({ description: 'Of an output: `incomplete` declines' }))
+    id: ofItem('Of an `mcp_call`, and of the item that an `item_reference` names'),
+    role: ofItem('Of a message: `user`, `assistant`, `system` or `developer`; default `user`'),
+    content: ofItem('Of a message: a text, or a list of parts'),
+    call_id: ofItem('Of a `function_call` and its `function_call_output`'),
+    name: ofItem('Of a `function_call` and an `mcp_call`'),
+    arguments: ofItem('Of a `function_call` and an `mcp_call`: JSON'),
+    output: ofItem('Of a `function_call_output`: a text, or a list of parts; of an `mcp_call`: a text'),
+    error: ofItem('Of an `mcp_call`'),
+    approval_request_id: ofItem('Of an `mcp_approval_response`'),
+    approve: ofItem('Of an `mcp_approval_response`: a boolean'),
+    reason: ofItem('Of an `mcp_approval_response`: a text'),
+    status: ofItem('Of a `function_call_output`: `incomplete` declines')
   },
   { title: 'InputItem' }
 )
@@ -36,7 +35,7 @@ export type InputItem = Static<typeof InputItemSchema>
 /** A tool that the client serves. */
 export const FunctionToolSchema = Type.Object(
   {
-    type: Type.String({ description: 'Only `function` is supported' }),
+    type: Type.Literal('function'),
     name: Type.Optional(Type.String()),
     description: NullableString,
     parameters: orNull(
@@ -47,6 +46,12 @@ export const FunctionToolSchema = Type.Object(
   { title: 'FunctionTool' }
 )
 export type FunctionTool = Static<typeof FunctionToolSchema>
+
+/** A tool that the provider serves, or a kind of tools that this service does not know: it has no effect. */
+const OtherToolSchema = Type.Object(
+  { type: Type.String({ pattern: '^(?!function$)' }) },
+  { title: 'OtherTool', description: 'Ignored' }
+)
 
 /** A format of the answer. */
 export const TextFormatSchema = Type.Object(
@@ -97,7 +102,7 @@ export const ResponseBodySchema = Type.Object(
       })
     ),
     metadata: orNull(RunMetadataSchema),
-    tools: orNull(Type.Array(FunctionToolSchema)),
+    tools: orNull(Type.Array(Type.Union([FunctionToolSchema, OtherToolSchema]))),
     tool_choice: Type.Optional(
       Type.Unknown({ description: '`auto`, `none`, `required`, a function, or `allowed_tools`' })
     ),
@@ -112,6 +117,12 @@ export const ResponseBodySchema = Type.Object(
   { title: 'ResponseBody' }
 )
 export type ResponseBody = Static<typeof ResponseBodySchema>
+
+/** The tools of a request that its client serves. */
+export function functionsOf({ tools }: Pick<ResponseBody, 'tools'>): FunctionTool[] | undefined {
+  return tools?.flatMap((tool) => (tool.type === 'function' ? [tool as FunctionTool] : []))
+}
+
 /** A request for a response. */
 export type CreateRequest = FastifyRequest<{ Body: ResponseBody }>
 

@@ -1,12 +1,30 @@
 import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
 import { fileOfAudio } from '@svc/registry/kit'
 import { isToolPart, type FileUrl } from '@svc/registry/wire-kit'
+import type { FastifyRequest } from 'fastify'
+import { fileUrlIn } from '../files/file-urls.ts'
+import type { ToolCallsShown } from '../options.ts'
+import type { Surface } from '../surface.ts'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type { OutputItem } from '../wire/response-items.ts'
 import { CallItems } from './call-items.ts'
 import { OutputItems } from './output-items.ts'
 
 type Logged<T extends NumberedPart['type']> = NumberedPart & PartOf<T>
+
+/** What responses show of their runs. */
+export interface ResponseView {
+  readonly fileUrl: FileUrl
+  readonly toolCalls: ToolCallsShown
+}
+
+/** For readers of what a run waits for, and of where its responses begin. */
+export const BARE: ResponseView = { fileUrl: () => undefined, toolCalls: 'none' }
+
+/** The view of a request. */
+export function viewIn(surface: Surface, request: FastifyRequest): ResponseView {
+  return { fileUrl: fileUrlIn(surface, request), toolCalls: surface.toolCalls }
+}
 
 /** The items of the responses of a run, and their events. */
 export class RunItems {
@@ -17,11 +35,11 @@ export class RunItems {
   // Characters said since the last step began.
   #length = 0
 
-  /** @param name of the runnable, as which approvals are asked */
-  constructor(runId: string, name: string, fileUrl: FileUrl) {
+  /** @param name of the runnable, which is the server of its calls */
+  constructor(runId: string, name: string, { fileUrl, toolCalls }: ResponseView) {
     this.#runId = runId
     this.#fileUrl = fileUrl
-    this.#calls = new CallItems(runId, name)
+    this.#calls = new CallItems(runId, name, toolCalls)
   }
 
   /** The items of the response so far that count. */
@@ -72,9 +90,14 @@ export class RunItems {
     return this.#items.text('message', this.#idAt(seq), JSON.stringify(value))
   }
 
-  /** Ends what is under way: a text with this status, arguments of calls as incomplete. */
+  /** Ends what is under way with the run: a text with this status, calls as incomplete. */
   end(status: 'completed' | 'incomplete'): ItemEvent[] {
-    return [...this.#items.close(status), ...this.#calls.endBegun(this.#items)]
+    return [...this.#items.close(status), ...this.#calls.end(this.#items)]
+  }
+
+  /** Ends the response where the run waits: the next one has the calls under way. */
+  pause(): ItemEvent[] {
+    return [...this.#items.close(), ...this.#calls.pause(this.#items)]
   }
 
   #ofMember(part: NumberedPart): ItemEvent[] {

@@ -1,10 +1,10 @@
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { fileUrlIn } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
 import type { ResponseParameters } from '../wire/response-object.ts'
 import { ResponseBuilder } from './response-builder.ts'
 import { ResponseStream } from './response-stream.ts'
+import { viewIn } from './run-items.ts'
 
 /** A response to stream. */
 export interface StreamedResponse {
@@ -25,7 +25,7 @@ export function sendResponseStream(
 ): FastifyReply {
   const { runs, heartbeat } = surface
   const asked = parameters && { id, parameters }
-  const builder = new ResponseBuilder(fileUrlIn(surface, request), asked)
+  const builder = new ResponseBuilder(viewIn(surface, request), asked)
   const projection = new ResponseStream(builder, id, startingAfter)
   return reply.headers(SSE_HEADERS).send(createSseStream(runs, runId, { heartbeat, projection }))
 }

@@ -5,11 +5,10 @@ import type { FastifyReply } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_NOT_CONTINUABLE } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 import { toToolUse } from '../wire/client-tools.ts'
-import { toRunInput } from '../wire/conversation.ts'
+import { toRunInput, type Conversation } from '../wire/conversation.ts'
 import { toFormatInstructions, toStopTexts } from '../wire/response-format.ts'
-import type { ReadInput } from './read-input.ts'
 import type { ResponsePlace } from './response-id.ts'
-import type { CreateRequest } from './response-schemas.ts'
+import { functionsOf, type CreateRequest } from './response-schemas.ts'
 import { toStartKey } from './start-key.ts'
 
 /** What comes before a new run: an earlier one, or a session, or nothing. */
@@ -25,13 +24,13 @@ export interface Continued {
 export async function startRun(
   surface: Surface,
   runnable: Runnable,
-  { conversation: given, approvals }: ReadInput,
+  given: Conversation,
   { previous, sessionId = previous?.sessionId }: Continued,
   request: CreateRequest,
   reply: FastifyReply
 ): Promise<ResponsePlace> {
   const { body, caller: principal, headers, log } = request
-  if (approvals.length > 0) throw new OPENAI_ERR_BAD_REQUEST('input: no run waits for this approval')
+  if (given.approvals.length > 0) throw new OPENAI_ERR_BAD_REQUEST('input: no run waits for this approval')
   const content = sessionId === undefined ? given.input : given.joinedInput()
   const input = content === undefined ? undefined : toRunInput(content, runnable)
   const isWhole = sessionId === undefined && (given.messages.length > 0 || body.store === false)
@@ -48,7 +47,7 @@ export async function startRun(
     metadata: body.metadata ?? undefined,
     instructions,
     stop: toStopTexts(body.stop),
-    ...toToolUse(body.tools, body.tool_choice)
+    ...toToolUse(functionsOf(body), body.tool_choice)
   }) as RunBody
   const onDisconnect = body.background ? 'continue' : surface.onDisconnect
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })

@@ -12,6 +12,13 @@ export interface CallOutput {
   readonly isDeclined: boolean
 }
 
+/** The answer to an approval. */
+export interface ApprovalAnswer {
+  readonly approvalId: string
+  readonly approved: boolean
+  readonly reason?: string
+}
+
 /** Collects a conversation that a client sends: instructions, what the last message asks, and the messages before it. */
 export class Conversation {
   readonly #instructions: string[] = []
@@ -19,6 +26,10 @@ export class Conversation {
   readonly #names = new Map<string, string>()
   #input: string | ContentPart[] | undefined
   #outputs: CallOutput[] = []
+  #approvals: ApprovalAnswer[] = []
+  // The last message with calls, while some have no result yet.
+  #calling: AssistantMessage | undefined
+  readonly #unanswered = new Set<string>()
 
   /** The instructions among the messages; undefined if there are none. */
   get instructions(): string | undefined {
@@ -39,6 +50,11 @@ export class Conversation {
   /** The outputs of tools at the end. */
   get outputs(): readonly CallOutput[] {
     return this.#input === undefined ? this.#outputs : []
+  }
+
+  /** The answers to approvals at the end. */
+  get approvals(): readonly ApprovalAnswer[] {
+    return this.#input === undefined ? this.#approvals : []
   }
 
   /**
@@ -64,35 +80,65 @@ export class Conversation {
   }
 
   addUser(content: string | ContentPart[]): void {
-    this.#settle()
+    this.beginAnswers()
     this.#input = content
-    this.#outputs = []
+    this.#endCalls()
   }
 
   /** An answer that is blank says nothing: providers refuse it. */
   addAssistant(text: string): void {
     if (text.trim() === '') return
-    this.#settle()
-    this.#outputs = []
+    this.beginAnswers()
+    this.#endCalls()
     this.#messages.push({ role: 'assistant', text })
   }
 
   addCall(toolCallId: string, toolName: string, json: string): void {
-    this.#settle()
-    this.#outputs = []
+    this.beginAnswers()
     this.#names.set(toolCallId, toolName)
     const call = { toolCallId, toolName, args: json.trim() === '' ? {} : parseOutput(json) }
-    const last = this.#messages.at(-1)
+    const last = this.#calling ?? this.#messages.at(-1)
     if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call]
     else this.#messages.push({ role: 'assistant', text: '', toolCalls: [call] } satisfies AssistantMessage)
+    this.#calling = (last?.role === 'assistant' ? last : this.#messages.at(-1)) as AssistantMessage
+    this.#unanswered.add(toolCallId)
   }
 
   addOutput(callId: string, output: string, isDeclined = false): void {
     this.#settle()
     this.#outputs.push({ callId, output, isDeclined })
+    this.#addResult(callId, output)
+  }
+
+  /** A call that the service has executed. */
+  addServedCall(id: string, toolName: string, json: string, output: string): void {
+    this.addCall(id, toolName, json)
+    this.#addResult(id, output)
+  }
+
+  addApproval(approval: ApprovalAnswer): void {
+    this.#settle()
+    this.#approvals.push(approval)
+  }
+
+  /** What was answered before is history: the service has said or asked something since. */
+  beginAnswers(): void {
+    this.#settle()
+    this.#outputs = []
+    this.#approvals = []
+  }
+
+  #addResult(callId: string, output: string): void {
+    this.#unanswered.delete(callId)
+    if (this.#unanswered.size === 0) this.#calling = undefined
     const toolName = this.#names.get(callId)
     if (toolName !== undefined)
       this.#messages.push({ role: 'tool', toolCallId: callId, toolName, result: parseOutput(output) })
+  }
+
+  #endCalls(): void {
+    this.#calling = undefined
+    this.#unanswered.clear()
   }
 
   #settle(): void {

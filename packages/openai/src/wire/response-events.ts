@@ -52,6 +52,14 @@ export type ItemEvent =
       readonly name: string
       readonly arguments: string
     })
+  | (AtItem & {
+      readonly type:
+        | 'response.mcp_call.in_progress'
+        | 'response.mcp_call.completed'
+        | 'response.mcp_call.failed'
+    })
+  | (AtItem & { readonly type: 'response.mcp_call_arguments.delta'; readonly delta: string })
+  | (AtItem & { readonly type: 'response.mcp_call_arguments.done'; readonly arguments: string })
 
 /** An event of a stream, with its number. */
 export type ResponseEvent = (LifecycleEvent | ItemEvent) & { readonly sequence_number: number }

@@ -36,7 +36,7 @@ export interface ReasoningItem {
   content: { type: 'reasoning_text'; text: string }[]
 }
 
-/** A call of a tool: of the agent's own, whose output follows, or of the client's. */
+/** A call of a tool that the client serves, or a question for it. */
 export interface FunctionCallItem {
   type: 'function_call'
   id: string
@@ -46,13 +46,18 @@ export interface FunctionCallItem {
   arguments: string
 }
 
-/** The output of a tool of the agent. */
-export interface FunctionCallOutputItem {
-  type: 'function_call_output'
+/** A call of a tool that the service executes, with its outcome. */
+export interface McpCallItem {
+  type: 'mcp_call'
   id: string
-  status: ItemStatus
-  call_id: string
-  output: string
+  status: ItemStatus | 'failed'
+  /** The approval that the call waited for. */
+  approval_request_id: string | null
+  server_label: string
+  name: string
+  arguments: string
+  output: string | null
+  error: string | null
 }
 
 /** A call that waits for an approval. */
@@ -65,9 +70,4 @@ export interface ApprovalRequestItem {
 }
 
 /** An item of the output of a response. */
-export type OutputItem =
-  | MessageItem
-  | ReasoningItem
-  | FunctionCallItem
-  | FunctionCallOutputItem
-  | ApprovalRequestItem
+export type OutputItem = MessageItem | ReasoningItem | FunctionCallItem | McpCallItem | ApprovalRequestItem

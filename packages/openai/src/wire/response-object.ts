@@ -17,7 +17,13 @@ export interface ResponseState {
   readonly conversation: { readonly id: string } | null
   readonly output: readonly OutputItem[]
   readonly usage: ResponseUsage | null
-  readonly error: { readonly code: string; readonly message: string } | null
+  /** With the fields of an error body, which some clients require. */
+  readonly error: {
+    readonly type: string
+    readonly code: string
+    readonly message: string
+    readonly param: null
+  } | null
   readonly incomplete_details: { readonly reason: string } | null
   readonly metadata: RunMetadata
 }

@@ -72,20 +72,29 @@ export function checkItemStates(events: readonly ResponseEvent[]): void {
         open = undefined
         break
       case 'response.function_call_arguments.delta':
+      case 'response.mcp_call_arguments.delta':
         if (state.argumentsDone) fail('the arguments are done')
         state.text += event.delta
         break
       case 'response.function_call_arguments.done':
+      case 'response.mcp_call_arguments.done':
         if (state.argumentsDone) fail('the arguments are done')
         state.argumentsDone = true
         state.text = event.arguments
+        break
+      case 'response.mcp_call.in_progress':
+        if (state.type !== 'mcp_call' || state.text !== '') fail('not where a call begins')
+        break
+      case 'response.mcp_call.completed':
+      case 'response.mcp_call.failed':
+        if (!state.argumentsDone) fail('the arguments are not done')
         break
       case 'response.output_item.done': {
         const { item } = event
         if ('status' in item && item.status === 'in_progress') fail('it is not done')
         if (item.type === 'message' || item.type === 'reasoning') expect('done')
-        if (item.type === 'function_call' && (!state.argumentsDone || item.arguments !== state.text))
-          fail('other arguments')
+        const isCall = item.type === 'function_call' || item.type === 'mcp_call'
+        if (isCall && (!state.argumentsDone || item.arguments !== state.text)) fail('other arguments')
         state.isDone = true
         break
       }

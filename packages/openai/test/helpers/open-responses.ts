@@ -40,12 +40,17 @@ const FunctionCall = Type.Object({
   arguments: Type.String(),
   status: ItemStatus
 })
-const FunctionCallOutput = Type.Object({
-  type: Type.Literal('function_call_output'),
+/** Of OpenAI's API, as are approvals: Open Responses has no item for calls that the service executes. */
+const McpCall = Type.Object({
+  type: Type.Literal('mcp_call'),
   id: Type.String(),
-  call_id: Type.String({ minLength: 1 }),
-  output: Type.String(),
-  status: ItemStatus
+  status: Type.Union([ItemStatus, Type.Literal('failed')]),
+  approval_request_id: NullableString,
+  server_label: Type.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
+  arguments: Type.String(),
+  output: NullableString,
+  error: NullableString
 })
 const Reasoning = Type.Object({
   type: Type.Literal('reasoning'),
@@ -53,7 +58,6 @@ const Reasoning = Type.Object({
   content: Type.Optional(Type.Array(Content)),
   summary: Type.Array(Content)
 })
-/** Of OpenAI's API: Open Responses has no item for approvals. */
 const ApprovalRequest = Type.Object({
   type: Type.Literal('mcp_approval_request'),
   id: Type.String(),
@@ -61,7 +65,7 @@ const ApprovalRequest = Type.Object({
   name: Type.String(),
   arguments: Type.String()
 })
-const Item = Type.Union([Message, FunctionCall, FunctionCallOutput, Reasoning, ApprovalRequest])
+const Item = Type.Union([Message, FunctionCall, McpCall, Reasoning, ApprovalRequest])
 
 const Usage = Type.Object({
   input_tokens: Type.Integer({ minimum: 0 }),
@@ -145,6 +149,11 @@ const FIELDS: Readonly<Record<string, Record<string, TSchema>>> = {
   'response.output_text.annotation.added': { ...inContent, annotation_index: index, annotation: Annotation },
   'response.function_call_arguments.delta': { ...inItem, delta: Type.String() },
   'response.function_call_arguments.done': { ...inItem, arguments: Type.String() },
+  'response.mcp_call.in_progress': inItem,
+  'response.mcp_call.completed': inItem,
+  'response.mcp_call.failed': inItem,
+  'response.mcp_call_arguments.delta': { ...inItem, delta: Type.String() },
+  'response.mcp_call_arguments.done': { ...inItem, arguments: Type.String() },
   // As OpenAI's clients know them; Open Responses names them `response.reasoning.delta` and `response.reasoning.done`.
   'response.reasoning_text.delta': { ...inContent, delta: Type.String() },
   'response.reasoning_text.done': { ...inContent, text: Type.String() }

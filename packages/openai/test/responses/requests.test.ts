@@ -37,7 +37,15 @@ t.test('broken requests have the error of the protocol and a status under 500', 
     ['an empty input', withInput([]), 400, 'OPENAI_ERR_BAD_REQUEST'],
     ['a blank text', withInput(' '), 400, 'RUN_ERR_BAD_INPUT'],
     ['an item that is none', withInput([5]), 400, 'OPENAI_ERR_BAD_REQUEST'],
-    ['an unknown item', withInput([{ type: 'x' }]), 400, 'OPENAI_ERR_UNSUPPORTED'],
+    ['only an unknown item', withInput([{ type: 'x' }]), 400, 'RUN_ERR_BAD_INPUT'],
+    [
+      'an unknown reference',
+      withInput([{ type: 'item_reference', id: 'msg_x_1' }]),
+      404,
+      'OPENAI_ERR_UNKNOWN_ITEM'
+    ],
+    ['a reference to nothing', withInput([{ type: 'item_reference' }]), 404, 'OPENAI_ERR_UNKNOWN_ITEM'],
+    ['a call id that is no text', withInput([{ ...call, call_id: 5 }]), 400, 'OPENAI_ERR_BAD_REQUEST'],
     ['an unknown role', withInput([{ role: 'x', content: 'x' }]), 400, 'OPENAI_ERR_BAD_REQUEST'],
     ['no content', withInput([{ role: 'user' }]), 400, 'OPENAI_ERR_BAD_REQUEST'],
     [
@@ -139,10 +147,10 @@ t.test('broken requests have the error of the protocol and a status under 500', 
       'RUN_ERR_CLIENT_TOOLS'
     ],
     [
-      'tools of the provider',
-      () => post({ model, input, tools: [{ type: 'web_search' }] }),
+      'a tool whose name is no text',
+      () => post({ model, input, tools: [{ type: 'function', name: 5 }] }),
       400,
-      'OPENAI_ERR_UNSUPPORTED'
+      'OPENAI_ERR_BAD_REQUEST'
     ],
     [
       'a tool without a name',
@@ -198,6 +206,18 @@ t.test('broken requests have the error of the protocol and a status under 500', 
       404,
       'OPENAI_ERR_UNKNOWN_RESPONSE'
     ],
+    [
+      'an unknown route',
+      () => fetch(`${baseURL}/embeddings?x=1`, { method: 'POST' }),
+      404,
+      'OPENAI_ERR_ROUTE_NOT_FOUND'
+    ],
+    [
+      'another method',
+      () => fetch(`${baseURL}/models`, { method: 'DELETE' }),
+      404,
+      'OPENAI_ERR_ROUTE_NOT_FOUND'
+    ],
     ['a file of nothing', () => fetch(`${baseURL}/files/file_x_y/content`), 404, 'RUN_ERR_NOT_FOUND']
   ]
   for (const [name, send, status, code] of cases) {
@@ -205,6 +225,7 @@ t.test('broken requests have the error of the protocol and a status under 500', 
     const body = await response.json()
     t.match([response.status, body], [status, { error: { code, message: String, type: String } }], name)
     t.same(Object.keys((body as { error: object }).error), ['message', 'type', 'param', 'code'], name)
+    t.ok(response.headers.get('x-request-id'), name)
   }
   t.equal((await post({ model, input, extra: { any: 'field' } })).status, 200, 'other fields are ignored')
   t.ok(app.server.listening)
@@ -261,6 +282,28 @@ t.test('a body that breaks off, and a client that leaves at once, do no harm', a
   t.equal((await client().responses.create({ model, input })).output_text, 'Hello')
 })
 
+t.test('each answer names its request, as the client shows it', async (t) => {
+  const { client, baseURL, origin } = await openAiApp(t, { runnables: [parrot] })
+  const openai = client()
+  t.match(await openai.responses.create({ model, input }), { _request_id: String })
+  t.match(await openai.chat.completions.create({ model, messages: [{ role: 'user', content: input }] }), {
+    _request_id: String
+  })
+  await t.rejects(openai.responses.create({ model: 'none', input }), {
+    code: 'OPENAI_ERR_UNKNOWN_MODEL',
+    requestID: String
+  })
+  await t.rejects(openai.embeddings.create({ model, input }), {
+    ...{ status: 404, code: 'OPENAI_ERR_ROUTE_NOT_FOUND', requestID: String },
+    message: /POST \/v1\/embeddings/
+  })
+  const body = JSON.stringify({ model, input, stream: true })
+  const stream = await fetch(`${baseURL}/responses`, { method: 'POST', headers: json, body })
+  t.ok(stream.headers.get('x-request-id'))
+  await stream.body!.cancel()
+  t.notOk((await fetch(`${origin}/else`)).headers.has('x-request-id'), 'only below its prefix')
+})
+
 t.test('a response belongs to its owner; others do not find it', async (t) => {
   const { promise: may, resolve: go } = Promise.withResolvers<void>()
   const slow = defineRunnable({
@@ -271,7 +314,7 @@ t.test('a response belongs to its owner; others do not find it', async (t) => {
       await may
     }
   })
-  const { add } = supportAgent([callsOf(['locate', {}]), 'Fine'])
+  const { add } = supportAgent([callsOf(['locate', {}]), 'Fine', 'So'])
   const { client, runs, baseURL, origin } = await openAiApp(t, {
     runnables: [slow],
     add,
@@ -304,6 +347,18 @@ t.test('a response belongs to its owner; others do not find it', async (t) => {
   t.match(item, { call_id: 'call-1' })
   const second = await ann.responses.create({ model: 'support', input: [answer], conversation: 'c' })
   t.equal(second.output_text, 'Fine')
+
+  t.comment('what another was answered is no item of his')
+  const reference = [
+    { type: 'item_reference', id: second.output[0]!.id! } as const,
+    { role: 'user', content: 'And?' } as const
+  ]
+  await t.rejects(bob.responses.create({ model: 'support', input: reference }), {
+    status: 404,
+    code: 'OPENAI_ERR_UNKNOWN_ITEM',
+    param: 'input[0].id'
+  })
+  t.equal((await ann.responses.create({ model: 'support', input: reference })).status, 'completed')
 
   t.comment('cookies: only from the same origin')
   const post = (from: string) => {

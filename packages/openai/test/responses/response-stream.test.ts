@@ -21,9 +21,11 @@ const result = (toolCallId: string, value: unknown = 1): Part => ({
   ...{ type: 'tool.result', toolCallId, toolName: 'send', result: value, durationMs: 0 }
 })
 
+const view = { fileUrl: () => undefined, toolCalls: 'mcp_call' } as const
+
 /** A stream of a response, and the events that it sends for each part of a log. */
 function open(id = 'resp_r') {
-  const stream = new ResponseStream(new ResponseBuilder(() => undefined), id)
+  const stream = new ResponseStream(new ResponseBuilder(view), id)
   let seq = 0
   const add = (part: Part): string => {
     const numbered = { ...part, seq: ++seq, at: 0 } satisfies NumberedPart
@@ -66,7 +68,14 @@ t.test(
     t.equal(first.stream.ended, true)
 
     for (const part of log) t.equal(second.add(part), '')
-    t.same(second.typesOf(approve('1')), ['response.created', 'response.in_progress'])
+    t.same(second.typesOf(approve('1')), [
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.mcp_call.in_progress',
+      'response.mcp_call_arguments.delta',
+      'response.mcp_call_arguments.done'
+    ])
     second.add(result('1'))
     t.equal(second.stream.ended, false, 'the other answer belongs to this response')
     second.add(approve('2'))
@@ -82,11 +91,11 @@ t.test('large parts are sent in pieces, with the same events', async (t) => {
   add(call('1'))
   const output = 'x'.repeat(300_000)
   t.match(eventsOf(add(result('1', output))), [
-    { type: 'response.output_item.added', item: { output } },
+    { type: 'response.mcp_call.completed' },
     { type: 'response.output_item.done', item: { output } }
   ])
   const last = add(finish)
-  t.match(eventsOf(last), [{ type: 'response.completed', response: { output: [{}, { output }] } }])
+  t.match(eventsOf(last), [{ type: 'response.completed', response: { output: [{ output }] } }])
   t.ok(last.endsWith('data: [DONE]\n\n'))
 })
 
@@ -110,7 +119,7 @@ t.test('a spoken answer replaces what was written of it', async (t) => {
 })
 
 t.test('a log that cannot be read further is a failed response', async (t) => {
-  const stream = new ResponseStream(new ResponseBuilder(() => undefined), 'resp_r')
+  const stream = new ResponseStream(new ResponseBuilder(), 'resp_r')
   stream.encode(entryFromJson(1, JSON.stringify({ ...start, seq: 1, at: 0 })))
   const error = { code: 'RUN_ERR_STORE', message: 'off', retryable: true }
   const text = stream.encode(entryFromJson(0, JSON.stringify({ type: 'error', error, seq: 0, at: 0 })))

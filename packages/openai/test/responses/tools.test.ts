@@ -10,7 +10,7 @@ import { locate, promptOf, supportAgent } from '../helpers/agents.ts'
 
 const model = 'support'
 
-t.test('tools of the agent are calls with their outputs', async (t) => {
+t.test('tools of the agent are calls of the service, each with its output', async (t) => {
   const { add } = supportAgent([callsOf(['weather', { city: 'Oslo' }]), 'It is clear'], {
     toolCallDeltas: true
   })
@@ -20,22 +20,62 @@ t.test('tools of the agent are calls with their outputs', async (t) => {
   t.equal(text, 'It is clear')
   t.match(output, [
     {
-      type: 'function_call',
+      type: 'mcp_call',
+      server_label: 'support',
       name: 'weather',
-      call_id: 'call-1',
       arguments: '{"city":"Oslo"}',
+      output: '{"city":"Oslo","sky":"clear"}',
+      error: null,
+      approval_request_id: null,
       status: 'completed'
     },
-    { type: 'function_call_output', call_id: 'call-1', output: '{"city":"Oslo","sky":"clear"}' },
     { type: 'message' }
   ])
 })
 
-t.test('a tool that fails has its error as output', async (t) => {
+t.test('calls of the service are told in their own events, or not at all', async (t) => {
+  const script = [{ text: 'Hm', ...callsOf(['weather', { city: 'Oslo' }], ['send', { to: 'ann' }]) }, 'Clear']
+  const { add } = supportAgent(script, { toolCallDeltas: true })
+  const { client } = await openAiApp(t, { add })
+  const stream = await client().responses.create({ model, input: 'Weather?', stream: true })
+  const ofCall: string[] = []
+  for await (const event of stream) {
+    const isCall = 'item' in event ? event.item.type === 'mcp_call' : event.type.includes('mcp_call')
+    if (isCall) ofCall.push(event.type)
+  }
+  t.same(
+    [...new Set(ofCall)],
+    [
+      'response.output_item.added',
+      'response.mcp_call.in_progress',
+      'response.mcp_call_arguments.delta',
+      'response.mcp_call_arguments.done',
+      'response.mcp_call.completed',
+      'response.output_item.done'
+    ]
+  )
+
+  const { add: again } = supportAgent(script)
+  const silent = await openAiApp(t, { add: again, options: { toolCalls: 'none' } })
+  const asked = await silent.client().responses.create({ model, input: 'Weather?' })
+  t.match(
+    asked.output.map(({ type }) => type),
+    ['message', 'mcp_approval_request'],
+    'what needs an answer is there'
+  )
+  t.equal(asked.output.length, 2)
+})
+
+t.test('a tool that fails has its error', async (t) => {
   const { add } = supportAgent([callsOf(['weather', { city: 7 }]), 'Sorry'])
   const { client } = await openAiApp(t, { add })
   const { output } = await client().responses.create({ model, input: 'Weather?' })
-  t.match(output[1], { type: 'function_call_output', output: /"error".*city/ })
+  t.match(output[0], {
+    type: 'mcp_call',
+    status: 'failed',
+    output: null,
+    error: /^RUN_ERR_TOOL_BAD_ARGS: .*city/
+  })
 })
 
 t.test('tools of the client: the same run continues with their outputs', async (t) => {
@@ -51,11 +91,7 @@ t.test('tools of the client: the same run continues with their outputs', async (
   const first = await openai.responses.create({ model, input: 'Where am I?', tools })
   t.equal(first.status, 'completed')
   const [call] = callsIn(first.output, 'locate')
-  t.match(first.output.map(({ type }) => type).toSorted(), [
-    'function_call',
-    'function_call',
-    'function_call_output'
-  ])
+  t.match(first.output.map(({ type }) => type).toSorted(), ['function_call', 'mcp_call'])
   t.match(first.tools, [locate])
   t.equal((await runs.find(runOf(first.id)))!.status, 'input-required')
 
@@ -132,6 +168,7 @@ t.test('approvals are given and refused', async (t) => {
   const openai = client()
   const first = await openai.responses.stream({ model, input: 'Mail both' }).finalResponse()
   const requests = first.output.filter((item) => item.type === 'mcp_approval_request')
+  t.equal(requests.length, first.output.length, 'a call that waits is not there yet')
   t.match(requests, [
     { server_label: 'support', name: 'send', arguments: '{"to":"ann"}' },
     { server_label: 'support', name: 'send', arguments: '{"to":"bob"}' }
@@ -146,8 +183,8 @@ t.test('approvals are given and refused', async (t) => {
     { type: 'mcp_approval_response', approval_request_id: bob!, approve: false, reason: 'Not him' }
   ])
   t.match(second.output, [
-    { type: 'function_call_output', output: 'sent to ann' },
-    { type: 'function_call_output', output: /"error".*Not him/ },
+    { type: 'mcp_call', approval_request_id: ann!, output: 'sent to ann' },
+    { type: 'mcp_call', approval_request_id: bob!, error: /^RUN_ERR_APPROVAL_DENIED: .*Not him/ },
     { type: 'message', content: [{ text: 'Done' }] }
   ])
   t.match((await openai.responses.inputItems.list(second.id, { order: 'asc' })).data, [

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { RegisterOptions } from 'fastify'
 import { splitRegisterOptions } from '../app/register-options.ts'
 import { OnDisconnectSchema, type OnDisconnect } from '../contract/run-body.ts'
@@ -36,7 +36,8 @@ export interface WireOptions extends PolicyOptions {
   heartbeat?: number
 }
 
-export const WireOptionsSchema = optionsSchema<WireOptions>({
+/** The schemas of these options, for a wire that has more. */
+export const WIRE_OPTIONS = {
   ...EXPOSED_OPTIONS,
   ...POLICY_OPTIONS,
   ...CLIENT_OPTIONS,
@@ -45,7 +46,8 @@ export const WireOptionsSchema = optionsSchema<WireOptions>({
   bodyLimit: Type.Integer({ minimum: 1_024, maximum: MAX_TIMER }),
   jsonDepth: Type.Integer({ minimum: 1, maximum: 1_000 }),
   heartbeat: Type.Integer({ minimum: 1, maximum: MAX_TIMER })
-})
+}
+export const WireOptionsSchema = optionsSchema<WireOptions>(WIRE_OPTIONS)
 
 type WithDefault =
   | 'clientInstructions'
@@ -66,15 +68,17 @@ const DEFAULTS: Readonly<Required<Pick<WireOptions, WithDefault>>> = Object.free
 /**
  * Validates the options of a wire and fills in the defaults.
  * @param own defaults of the wire that are others
+ * @param schema of a wire that has more options
  * @throws the given error, with the faults as its message
  */
 export function resolveWireOptions(
   given: WireOptions & RegisterOptions,
   BadOption: new (faults: string) => Error,
-  own: Partial<typeof DEFAULTS> = {}
+  own: Partial<typeof DEFAULTS> = {},
+  schema: TSchema = WireOptionsSchema
 ) {
   const { options, registerOptions } = splitRegisterOptions<WireOptions>(given)
-  requireOptions(WireOptionsSchema, options, BadOption)
+  requireOptions(schema, options, BadOption)
   return { ...DEFAULTS, ...own, ...givenOf(options), registerOptions }
 }
 export type WireSettings = ReturnType<typeof resolveWireOptions>

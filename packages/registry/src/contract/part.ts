@@ -66,6 +66,12 @@ const call = {
   toolName: Type.String(),
   parentToolCallId: Type.Optional(Type.String({ description: 'The tool call that made this one' }))
 }
+const execution = {
+  runsAt: Type.Optional(Type.Literal('client', { description: 'The caller of the run serves this tool' })),
+  mayAsk: Type.Optional(
+    Type.Literal(true, { description: 'The call may wait for an approval before it is executed' })
+  )
+}
 const providerExecuted = {
   providerExecuted: Type.Optional(Type.Literal(true, { description: 'The model provider executed it' }))
 }
@@ -102,12 +108,13 @@ export const PART_SCHEMAS = {
   reasoning: definePart('reasoning', { text: Type.String({ description: 'An increment' }) }),
   'tool.call.delta': definePart('tool.call.delta', {
     ...call,
+    ...execution,
     delta: Type.String({ description: 'An increment of the JSON of the arguments' })
   }),
   'tool.call': definePart('tool.call', {
     ...call,
     args: Type.Unknown(),
-    runsAt: Type.Optional(Type.Literal('client', { description: 'The caller of the run serves this tool' })),
+    ...execution,
     ...providerExecuted
   }),
   'tool.approval.request': definePart('tool.approval.request', {

@@ -81,11 +81,13 @@ export function randomLog(choose: Choose): NumberedPart[] {
         if (chance(20)) parts.push({ type: 'tool.call.delta', delta: '":1}', ...about })
         const runsAt = chance(20) && { runsAt: 'client' as const }
         const executed = !runsAt && chance(10) && { providerExecuted: true as const }
+        const mayAsk = !runsAt && !executed && chance(50) && { mayAsk: true as const }
         const call: PartOf<'tool.call'> = {
           type: 'tool.call',
           args: { a: 1 },
           ...about,
           ...runsAt,
+          ...mayAsk,
           ...executed
         }
         parts.push(call)

@@ -4,6 +4,7 @@ export { findActiveRun, runsOfConversation, type ConversationAccess } from '../a
 export { startUnlessWaiting } from '../access/start-unless-waiting.ts'
 export {
   resolveWireOptions,
+  WIRE_OPTIONS,
   WireOptionsSchema,
   type WireOptions,
   type WireSettings

@@ -138,7 +138,7 @@ export class ModelLoop {
   }
 
   async #open(overrides: StepOverrides, earlier?: number): Promise<OpenStep> {
-    const { settings, toolChoice: planned, retry, toolCallDeltas } = this.#plan
+    const { settings, toolChoice: planned, retry, toolCallDeltas, approval } = this.#plan
     this.#steering.read(this.#opened + 1 >= this.#maxSteps)
     const changes = await this.#changes()
     const index = this.#opened++
@@ -154,7 +154,7 @@ export class ModelLoop {
       prompt: toStepPrompt(this.turn.prompt, model.provider, this.#sections, this.tail, changes),
       abortSignal: this.#host.guard.signal
     }
-    const calls = { model, retry, toolCallDeltas, tools, ...this.#host, ...this.#scope }
+    const calls = { model, retry, toolCallDeltas, approval, tools, ...this.#host, ...this.#scope }
     const step =
       this.delivered?.step(calls, options, index, earlier) ?? new ModelStep(calls, options, index, earlier)
     return { index, step, toolCalls: this.#callsWith(tools, index) }

@@ -7,6 +7,7 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/registry'
+import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { ModelGuard } from '../guards/answer-guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
@@ -25,6 +26,7 @@ export interface ModelCalls extends AnswerScope {
   readonly retry: Retry
   /** The tools of the step. */
   readonly tools: Pick<ToolSet, 'get'>
+  readonly approval: ApprovalPolicy
 }
 
 /** Emits the events of one model call: its start, and once its end. */

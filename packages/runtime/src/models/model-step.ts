@@ -1,6 +1,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/registry'
 import { keepFile } from '@svc/registry/kit'
+import { needsNone } from '../approvals/approval-policy.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { isSaid } from './is-said.ts'
 import { ModelAnswer } from './model-answer.ts'
@@ -119,7 +120,7 @@ export class ModelStep {
       if (isSign) guard.expectToken()
       const { done, value } = await reader.read()
       if (done) return undefined
-      const part = this.#located(answer.take(value))
+      const part = this.#marked(answer.take(value))
       isSign = isSaid(value)
       if (isSign) answer.begun = true
       if (isSign) this.#report?.tokenArrived()
@@ -158,11 +159,15 @@ export class ModelStep {
     return this.#ready.shift()
   }
 
-  // Marks the calls that the caller of the run serves.
-  #located(part: YieldedPart | undefined): YieldedPart | undefined {
-    if (part?.type !== 'tool.call') return part
-    const { runsAt } = this.#calls.tools.get(part.toolName) ?? {}
-    return runsAt === undefined ? part : { ...part, runsAt }
+  // Marks the calls that the caller of the run serves, and those that may wait for an approval.
+  #marked(part: YieldedPart | undefined): YieldedPart | undefined {
+    if (part?.type !== 'tool.call' && part?.type !== 'tool.call.delta') return part
+    const { tools, approval } = this.#calls
+    const tool = tools.get(part.toolName)
+    if (tool === undefined) return part
+    const { runsAt } = tool
+    if (runsAt !== undefined) return { ...part, runsAt }
+    return needsNone(tool, approval) ? part : { ...part, mayAsk: true }
   }
 
   #leave(): void {

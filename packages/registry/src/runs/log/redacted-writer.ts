@@ -109,9 +109,7 @@ function withText(chunk: Chunk, text: string): Chunk {
 function emptyOf(chunk: Chunk): Chunk {
   const source = chunk.source && { source: [...chunk.source] }
   if (chunk.type !== 'tool.call.delta') return { type: chunk.type, text: '', ...source }
-  const { type, toolCallId, toolName, parentToolCallId: parent } = chunk
-  const call = { toolCallId, toolName, ...(parent !== undefined && { parentToolCallId: parent }) }
-  return { type, ...call, delta: '', ...source }
+  return { ...chunk, delta: '', ...source }
 }
 
 function keyOf(chunk: Chunk): string {
