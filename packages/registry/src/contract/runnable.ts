@@ -90,6 +90,8 @@ export interface Runnable {
   readonly reply?: ReplyKind | undefined
   /** Names of its own tools, as far as they are known before a run; tools of a caller must have others. */
   readonly toolNames?: readonly string[] | undefined
+  /** True if a run may have more tools than `toolNames`: a caller's choice of a tool is then checked in the run. */
+  readonly toolsVary?: boolean | undefined
   /** What discovery documents, such as agent cards, say of it. */
   readonly card?: RunnableCard | undefined
   /**
@@ -115,6 +117,7 @@ export interface RunnableDefinition {
   queue?: boolean | undefined
   reply?: ReplyKind | undefined
   toolNames?: readonly string[] | undefined
+  toolsVary?: boolean | undefined
   card?: RunnableCard | undefined
   stream?(input: RunInput, context: RunContext): AsyncIterable<YieldedPart>
   run?(input: RunInput, context: RunContext): Promise<RunOutput | RunResult> | RunOutput

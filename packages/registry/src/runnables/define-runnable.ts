@@ -113,6 +113,10 @@ class DefinedRunnable implements Runnable {
     return this.#definition.toolNames
   }
 
+  get toolsVary(): boolean | undefined {
+    return this.#definition.toolsVary
+  }
+
   get card(): RunnableCard | undefined {
     return this.#definition.card
   }

@@ -43,7 +43,7 @@ export interface PreparedStart<O> {
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
  */
 export function prepareStart<O extends StartOptions>(
-  runnable: Pick<Runnable, 'kind' | 'inputSchema' | 'toolNames'>,
+  runnable: Pick<Runnable, 'kind' | 'inputSchema' | 'toolNames' | 'toolsVary'>,
   input: RunInput,
   options: O
 ): PreparedStart<O> {
@@ -72,7 +72,7 @@ export function prepareStart<O extends StartOptions>(
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
  */
 export function requireCaller(
-  runnable: Pick<Runnable, 'kind' | 'toolNames'>,
+  runnable: Pick<Runnable, 'kind' | 'toolNames' | 'toolsVary'>,
   { tools, ...caller }: ChildCaller
 ): void {
   requireConversation(runnable, { ...caller, tools: tools?.length === 0 ? undefined : tools })
@@ -96,7 +96,7 @@ export function hasCallerOptions(options: CallerOptions): boolean {
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
  */
 export function requireConversation(
-  runnable: Pick<Runnable, 'kind' | 'toolNames'>,
+  runnable: Pick<Runnable, 'kind' | 'toolNames' | 'toolsVary'>,
   { metadata, messages, instructions, tools, toolChoice, stop }: CallerOptions
 ): void {
   const asked = { metadata, messages, instructions, tools, toolChoice, stop }
@@ -138,11 +138,11 @@ function requireTools(
 
 // A runnable that has names only when it runs checks them then.
 function requireChoice(
-  { toolNames }: Pick<Runnable, 'toolNames'>,
+  { toolNames, toolsVary }: Pick<Runnable, 'toolNames' | 'toolsVary'>,
   choice: ToolChoice,
   tools: NonNullable<CallerOptions['tools']> = []
 ): void {
-  if (toolNames === undefined || choice === 'auto' || choice === 'none') return
+  if (toolNames === undefined || toolsVary === true || choice === 'auto' || choice === 'none') return
   const names = [...tools.map(({ name }) => name), ...toolNames]
   const known = names.length === 0 ? 'there are no tools' : `there are ${names.join(', ')}`
   if (choice === 'required' ? names.length > 0 : names.includes(choice.toolName)) return

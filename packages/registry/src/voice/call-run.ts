@@ -18,9 +18,9 @@ export function toCallInput({ input, output, modality = 'audio' }: VoiceSettings
 
 /** A voice runnable as its run executes it: one call, over a link. The run counts as one of the voice runnable itself. */
 export function toCallRunnable(voice: VoiceRunnable, link: VoiceLink): Runnable {
-  const { kind, name, toolNames } = voice
+  const { kind, name, toolNames, toolsVary } = voice
   const call = defineRunnable({
-    ...{ kind, name, toolNames },
+    ...{ kind, name, toolNames, toolsVary },
     inputSchema: CallInputSchema,
     stream: (_input, context) => voice.converse(link, context)
   })

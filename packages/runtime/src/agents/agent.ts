@@ -4,6 +4,7 @@ import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import { PartStream } from '../runnables/part-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
+import { createToolSet } from '../tools/tool-set.ts'
 import { runAgent } from './run-agent.ts'
 import type { AgentOptions } from './agent-options.ts'
 import { planAgent, type AgentPlan } from './plan-agent.ts'
@@ -48,9 +49,13 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
     return this.#plan.output?.schema
   }
 
-  /** Undefined if its tools are a function of the run. */
-  override get toolNames(): readonly string[] | undefined {
-    return this.#plan.tools?.names
+  override get toolNames(): readonly string[] {
+    const { tools, fixedTools } = this.#plan
+    return (tools ?? createToolSet(fixedTools)).names
+  }
+
+  override get toolsVary(): boolean {
+    return this.#plan.tools === undefined
   }
 
   /**

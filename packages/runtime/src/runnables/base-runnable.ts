@@ -104,6 +104,11 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
     return undefined
   }
 
+  /** True if its tools are a function of the run, at least some. */
+  get toolsVary(): boolean {
+    return false
+  }
+
   /** The schema of the structured answer; undefined where none is declared. */
   get outputSchema(): OutputSchema<Output> | undefined {
     return undefined

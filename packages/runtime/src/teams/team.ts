@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { RunContext, RunInput, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/registry'
+import type { RunContext, RunInput, Runnable, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/registry'
 import {
   BaseRunnable,
   type DeclaredOutput,
@@ -86,12 +86,21 @@ export class Team<
   }
 
   /** The names under which its leader calls the members, or those of the members that answer the caller. */
-  override get toolNames(): readonly string[] | undefined {
+  override get toolNames(): readonly string[] {
     const { mode, members } = this.#plan
     if (mode === 'coordinate') return toToolNames(members.map((member) => member.name))
-    const answering = mode === 'sequence' ? members.slice(0, 1) : members
-    const names = answering.map((member) => member.toolNames)
-    return names.every((each) => each !== undefined) ? names.flat() : undefined
+    return this.#answering.flatMap((member) => member.toolNames ?? [])
+  }
+
+  override get toolsVary(): boolean {
+    const vary = ({ toolNames, toolsVary }: Runnable) => toolNames === undefined || toolsVary === true
+    return this.#plan.mode !== 'coordinate' && this.#answering.some(vary)
+  }
+
+  // Of these, the caller gets what they answer, and they get its tools.
+  get #answering(): readonly Runnable[] {
+    const { mode, members } = this.#plan
+    return mode === 'sequence' ? members.slice(0, 1) : members
   }
 
   override get outputSchema(): OutputSchema<TeamOutput<Members, Mode>> | undefined {

@@ -43,6 +43,7 @@ function toCascade(options: CascadeOptions): VoicePlan {
   return {
     ...planCalls(options, options.tools),
     toolNames: answer.toolNames,
+    toolsVary: answer.toolsVary === true,
     details: { voice: 'cascade', members: [answer.name] },
     open: cascadeEngine({
       ...{ answer, voice, language },
@@ -74,6 +75,7 @@ function toRealtime(options: RealtimeOptions): VoicePlan {
   return {
     ...planCalls(options, spoken),
     toolNames: plan.agent.tools?.names,
+    toolsVary: plan.agent.tools === undefined,
     details: { voice: 'realtime' },
     open: realtimeEngine(plan)
   }
@@ -87,7 +89,7 @@ function interruptAfter({ turns = {} }: VoiceAgentOptions): number {
 function planCalls(
   { name, greeting, turns = {}, idle = 60_000, timeout = {}, record = false }: VoiceAgentOptions,
   tools: SpokenToolOptions | undefined
-): Omit<CallPlan, 'open' | 'toolNames'> {
+): Omit<CallPlan, 'open' | 'toolNames' | 'toolsVary'> {
   const { interrupt = {} } = turns
   return {
     name: requireName(name),

@@ -44,6 +44,10 @@ export class VoiceAgent extends BaseRunnable implements VoiceRunnable {
     return this.#plan.toolNames
   }
 
+  override get toolsVary(): boolean {
+    return this.#plan.toolsVary
+  }
+
   converse(link: VoiceLink, context: RunContext): AsyncGenerator<YieldedPart, void> {
     const records = this.#plan.record ? 'both' : 'none'
     return reportRun(this, context, this.#call(link, context, records))

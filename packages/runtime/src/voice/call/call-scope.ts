@@ -19,6 +19,7 @@ export interface CallPlan {
   readonly name: string
   /** Names that the tools of a client must not have, as far as they are known. */
   readonly toolNames: readonly string[] | undefined
+  readonly toolsVary: boolean
   readonly open: OpenVoiceEngine
   readonly greeting: string | undefined
   /** Undefined: answers are not interrupted. */

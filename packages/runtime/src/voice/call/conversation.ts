@@ -149,7 +149,8 @@ export class Conversation {
 
   #configure(given: VoiceSettings): void {
     const { plan, engine } = this.#scope
-    requireCaller({ kind: 'agent', toolNames: plan.toolNames }, given)
+    const { toolNames, toolsVary } = plan
+    requireCaller({ kind: 'agent', toolNames, toolsVary }, given)
     const settings = mergeSettings(this.#scope.settings, given)
     this.#audio.configure(settings)
     this.#host.configure(settings)
