@@ -93,8 +93,8 @@ export class Team<
   }
 
   override get toolsVary(): boolean {
-    const vary = ({ toolNames, toolsVary }: Runnable) => toolNames === undefined || toolsVary === true
-    return this.#plan.mode !== 'coordinate' && this.#answering.some(vary)
+    if (this.#plan.mode === 'coordinate') return false
+    return this.#answering.some(({ toolNames, toolsVary }) => toolNames === undefined || toolsVary === true)
   }
 
   // Of these, the caller gets what they answer, and they get its tools.
