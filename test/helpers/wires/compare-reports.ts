@@ -37,7 +37,10 @@ export function toComparable(
 }
 
 function visibleCalls(calls: readonly ReportedCall[], hides: Wire['hides']): object[] {
-  const ended = hides.failedCalls === undefined ? calls : calls.filter(hasResult)
+  const isShown = (call: ReportedCall) =>
+    (hides.failedCalls === undefined || hasResult(call)) &&
+    (hides.unendedCalls === undefined || call.outcome !== undefined)
+  const ended = calls.filter(isShown)
   const shown = ended.map(({ tool, args, outcome }) => ({
     tool,
     ...(hides.args === undefined && { args: visibleArgs(args, outcome, hides) }),

@@ -42,6 +42,7 @@ class ResponsesWire implements Wire {
   readonly answersByPlan = true
   readonly hides = {
     order: 'a call of the service stands where it ends, if it waits for an answer',
+    unendedCalls: 'a call of the service stands where it ends, and this one has not',
     resultTypes: 'outputs are texts',
     structured: 'the text is its JSON'
   }

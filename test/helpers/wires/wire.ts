@@ -73,7 +73,7 @@ export interface Report {
 
 /**
  * What a wire may leave out by design. `args`, `editedArgs`, `order`, `outcomes`, `errors` and `resultTypes` are those of calls; `unendedEdits` are
- * edited arguments of calls that a cancellation ended, `failedCalls` calls without a result, and `steps` where the texts of steps end.
+ * edited arguments of calls that a cancellation ended, `failedCalls` calls without a result, `unendedCalls` those that their run has ended, and `steps` where the texts of steps end.
  */
 export type Hideable =
   | keyof Report
@@ -85,6 +85,7 @@ export type Hideable =
   | 'errors'
   | 'resultTypes'
   | 'failedCalls'
+  | 'unendedCalls'
   | 'steps'
 
 /** The acts of a client. */
