@@ -39,6 +39,7 @@ export class CompletionEvents {
   readonly #fileUrl: FileUrl
   readonly #isValue: boolean
   readonly #callReason: 'tool_calls' | 'function_call'
+  readonly #endsAtCall: boolean
   readonly #activity = new RunActivity()
   readonly #waiting = new Map<string, WaitingCall>()
   #text: AnswerText
@@ -55,11 +56,13 @@ export class CompletionEvents {
   /**
    * @param isValue true if the answer is a JSON value: then it is one text, at the end
    * @param areFunctions true if the client calls its tools functions
+   * @param endsAtCall true if the run ends where it waits for a call
    */
-  constructor(fileUrl: FileUrl, isValue: boolean, areFunctions = false) {
+  constructor(fileUrl: FileUrl, isValue: boolean, areFunctions = false, endsAtCall = false) {
     this.#fileUrl = fileUrl
     this.#isValue = isValue
     this.#callReason = areFunctions ? 'function_call' : 'tool_calls'
+    this.#endsAtCall = endsAtCall
     this.#text = new AnswerText(isValue)
   }
 
@@ -154,7 +157,7 @@ export class CompletionEvents {
         this.#usage = addUsage(this.#usage, part.usage)
         break
       case 'input.request':
-        if (part.kind === 'tool') this.#waiting.set(part.inputId, toWaiting(part))
+        if (part.kind === 'tool') this.#waiting.set(part.inputId, toWaiting(part, this.#endsAtCall))
         break
       case 'input.response':
         this.#waiting.delete(part.inputId)
@@ -221,9 +224,12 @@ export class CompletionEvents {
   }
 }
 
-function toWaiting({ inputId, toolCallId, toolName = '', args }: PartOf<'input.request'>): WaitingCall {
+function toWaiting(
+  { inputId, toolCallId, toolName = '', args }: PartOf<'input.request'>,
+  isEnd: boolean
+): WaitingCall {
   const call: ToolCall = {
-    id: toCallId(inputId),
+    id: toCallId(inputId, isEnd),
     type: 'function',
     function: { name: toolName, arguments: JSON.stringify(args ?? {}) }
   }

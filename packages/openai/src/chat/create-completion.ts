@@ -52,16 +52,17 @@ export async function createCompletion(
   const fileUrl = fileUrlIn(surface, request)
   const isValue = isJson(body.response_format) || runnable.describe().output !== undefined
   const given = readTools(body)
-  const make = () => new CompletionEvents(fileUrl, isValue, given.areFunctions)
+  const make = (endsAtCall = false) => new CompletionEvents(fileUrl, isValue, given.areFunctions, endsAtCall)
   const waiting = await findWaitingCall(surface, { kind, name }, read.conversation.outputs, principal, make)
   if (waiting !== undefined) await continueRun(surface, waiting, request, reply)
   const begun = waiting ?? {
     runId: await startRun(surface, runnable, { ...read, ...given }, request, reply),
-    events: make(),
+    events: make(given.endsAtCall),
     seen: []
   }
   void reply.header('x-run-id', begun.runId)
-  if (given.areFunctions) cancelAfter(surface, begun, reply)
+  const endsAtCall = waiting === undefined ? given.endsAtCall : given.areFunctions
+  if (endsAtCall) cancelAfter(surface, begun, reply)
   return body.stream ? sendStream(surface, begun, body, reply) : awaitCompletion(surface, begun, reply)
 }
 
@@ -127,7 +128,7 @@ async function startRun(
   return run.runId
 }
 
-// The call of a function has no id, so that no request answers the run that waits for it.
+// No request answers the run that waits for the call.
 function cancelAfter({ runs }: Surface, { runId, events }: Begun, reply: FastifyReply): void {
   reply.raw.once('close', () => {
     if (events.waiting.length > 0) runs.cancel(runId).catch(() => {})

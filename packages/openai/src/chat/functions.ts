@@ -8,6 +8,11 @@ export interface GivenTools {
   readonly choice: unknown
   /** True if the client calls them functions, as before there were tools: then an answer has one `function_call`. */
   readonly areFunctions: boolean
+  /**
+   * True if the run ends with its first call of the client. The call of a function has no id, so that no request could answer it; and the
+   * call of the one tool that a request names is mostly all that its client asks for, as an output in the shape of arguments.
+   */
+  readonly endsAtCall: boolean
 }
 
 /** Reads the tools of a request, or its functions. @throws OPENAI_ERR_BAD_REQUEST */
@@ -15,15 +20,22 @@ export function readTools(body: CompletionBody): GivenTools {
   const { tools, functions, tool_choice: choice, function_call: called } = body
   if (!functions?.length) {
     const given = tools?.map(({ type, function: call }) => ({ type, ...call })) ?? []
-    return { tools: given, choice, areFunctions: false }
+    return { tools: given, choice, areFunctions: false, endsAtCall: isOneOf(given, choice) }
   }
   if (tools?.length) throw new OPENAI_ERR_BAD_REQUEST('tools and functions exclude each other')
   const isNamed = typeof called === 'object' && called !== null
   return {
     tools: functions.map((each) => ({ type: 'function', ...each })),
     choice: isNamed ? { type: 'function', ...called } : called,
-    areFunctions: true
+    areFunctions: true,
+    endsAtCall: true
   }
+}
+
+function isOneOf(tools: readonly GivenTool[], choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null || !('function' in choice)) return false
+  const { function: named } = choice as { function?: { name?: unknown } | null }
+  return tools.some(({ name }) => name !== undefined && name === named?.name)
 }
 
 /** The calls of an answer, as its client expects them. Of functions, an answer has one call only. */
