@@ -1,4 +1,13 @@
-import { existsSync, globSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
 import { codeBlocks, importsOf, isWhole } from './helpers/code-blocks.ts'
@@ -108,3 +117,43 @@ t.test('a CommonJS project compiles and runs', async (t) => {
   const { stdout } = await run(process.execPath, ['common/app.js'], app)
   t.equal(stdout, '200 It works. false /socket.io\n')
 })
+
+t.test(
+  'the types of every entry compile with the newest and the oldest types of Node and of Fastify',
+  async (t) => {
+    const entries = PACKAGES.flatMap((name) => {
+      const manifest = readFileSync(join(app, 'node_modules/@svc', name, 'package.json'), 'utf8')
+      const { exports } = JSON.parse(manifest) as { exports: Record<string, unknown> }
+      return Object.keys(exports).map((entry) => `import '@svc/${name}${entry.slice(1)}'\n`)
+    })
+    t.ok(entries.length > PACKAGES.length)
+    const folder = join(app, 'variants')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    writeFileSync(join(folder, 'entries.ts'), entries.join(''))
+    const link = join(app, 'node_modules/fastify')
+    for (const [node, fastify] of [
+      ['newest', 'fastify'],
+      ['oldest', 'fastify-oldest']
+    ] as const) {
+      const path = realpathSync(join(ROOT, 'node_modules', fastify))
+      // The plugins of others resolve it from their own folders, unless it is mapped.
+      const compilerOptions = {
+        ...{
+          noEmit: true,
+          module: 'nodenext',
+          types: ['node'],
+          typeRoots: [node],
+          paths: { fastify: [path] }
+        }
+      }
+      const config = join(folder, `${node}.json`)
+      writeFileSync(config, JSON.stringify({ compilerOptions, files: ['entries.ts'] }))
+      mkdirSync(join(folder, node))
+      symlinkSync(realpathSync(join(ROOT, `node_modules/types-node-${node}`)), join(folder, node, 'node'))
+      rmSync(link)
+      symlinkSync(path, link)
+      t.strictSame(await compileAsUser(app, '-p', config), [], `${node} types of Node, ${fastify}`)
+    }
+  }
+)

@@ -1,13 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  hash,
-  KeyObject,
-  sign,
-  verify,
-  type JsonWebKey,
-  type webcrypto
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, hash, KeyObject, sign, verify, type webcrypto } from 'node:crypto'
 import { setNewest } from '@svc/registry/kit'
 import type { Awaitable } from '@svc/registry'
 import canonicalize from 'canonicalize'
@@ -17,11 +8,12 @@ import type { AgentCardSignature } from '../model/agent-card.ts'
 import { formsToSign } from '../wire/signed-forms.ts'
 import type { Fields } from '../wire/read-answer.ts'
 import { algorithmsOf, type SignatureAlgorithm } from './algorithms.ts'
+import type { CardJwk } from './verification-keys.ts'
 
 /** A private key that signs cards. */
 export interface CardSigningKey {
   /** As a JWK, a `CryptoKey`, a `KeyObject` or PEM. */
-  key: JsonWebKey | webcrypto.CryptoKey | KeyObject | string
+  key: CardJwk | webcrypto.CryptoKey | KeyObject | string
   /** Names the key in the signature; default: the `kid` of the JWK. */
   kid?: string
   /** Default: by the key, for RSA `RS256`. */

@@ -1,4 +1,4 @@
-import { createPublicKey, KeyObject, type JsonWebKey, type webcrypto } from 'node:crypto'
+import { createPublicKey, KeyObject, type JsonWebKeyInput, type webcrypto } from 'node:crypto'
 import type { Awaitable } from '@svc/registry'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWK } from 'jose'
 import { A2A_ERR_REMOTE } from '../errors.ts'
@@ -11,12 +11,15 @@ export interface CardSignatureHeader {
   readonly [name: string]: unknown
 }
 
+/** A JSON Web Key: as Node exports it, or with names of a key set, such as `kid`. */
+export type CardJwk = JsonWebKeyInput['key'] | JWK
+
 /** A public key, as a JWK, a `CryptoKey`, a `KeyObject` or PEM. */
-export type CardKey = JsonWebKey | webcrypto.CryptoKey | KeyObject | string
+export type CardKey = CardJwk | webcrypto.CryptoKey | KeyObject | string
 
 /** Public keys: a list, the URL of a key set, or a function of a signature's protected header. */
 export type CardKeys =
-  | readonly JsonWebKey[]
+  | readonly CardJwk[]
   | string
   | ((header: CardSignatureHeader) => Awaitable<CardKey | undefined>)
 

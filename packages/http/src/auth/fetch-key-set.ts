@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import { createPublicKey, type JsonWebKeyInput } from 'node:crypto'
 import { fits, type JwtAlgorithm } from './jwt-algorithms.ts'
 import { toPem } from './jwt-key.ts'
 
@@ -55,7 +55,7 @@ function toKeySet(set: unknown, algorithm: JwtAlgorithm): KeySet {
 
 function toVerifier(jwk: unknown, algorithm: JwtAlgorithm): string | undefined {
   try {
-    const { use = 'sig', alg = algorithm, ...key } = jwk as JsonWebKey
+    const { use = 'sig', alg = algorithm, ...key } = jwk as JsonWebKeyInput['key']
     if (use !== 'sig' || alg !== algorithm) return undefined
     const parsed = createPublicKey({ key, format: 'jwk' })
     return fits(parsed, algorithm) ? toPem(parsed) : undefined
