@@ -16,10 +16,14 @@ export function readContent(content: unknown, param: string): string | ContentPa
   return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join('\n') : parts
 }
 
-/** The text of a content; other parts are left out. */
+/** The text of a content that takes no files, such as the result of a tool; of each file it has the link, the name or the type. */
 export function textOfContent(content: string | readonly ContentPart[]): string {
   if (typeof content === 'string') return content
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  return content.map((part) => (part.type === 'text' ? part.text : labelOf(part))).join('\n')
+}
+
+function labelOf(file: Exclude<ContentPart, { type: 'text' }>): string {
+  return `[${'url' in file ? file.url : (file.filename ?? file.mimeType)}]`
 }
 
 function readPart(part: Given, param: string): ContentPart {
