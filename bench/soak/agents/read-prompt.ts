@@ -4,8 +4,6 @@ import type { Plan } from './plan.ts'
 /** The options of a call of a model. */
 export type ModelCall = Parameters<Extract<Script, (...args: never[]) => unknown>>[0]
 
-type Message = ModelCall['prompt'][number]
-
 /** What stands in a prompt. */
 export interface Prompt {
   /** The system prompt, and how many messages it takes. */
@@ -30,12 +28,17 @@ export function readPrompt(prompt: ModelCall['prompt']): Prompt {
     .slice(0, systems)
     .flatMap(({ role, content }) => (role === 'system' ? [content] : []))
     .join('\n')
-  const users = prompt.flatMap((message, index) =>
-    message.role === 'user' ? [{ index, text: textOf(message) }] : []
+  // What the user says in a row is one message, with a part for each.
+  const users = prompt.flatMap(({ role, content }, index) =>
+    role === 'user'
+      ? content.flatMap((part) => (part.type === 'text' ? [{ index, text: part.text }] : []))
+      : []
   )
   const last = users.at(-1)!
-  const at = users.findLast(({ text }) => text.startsWith('{"id"'))
-  const isRecall = users.some(({ index, text }) => index > (at?.index ?? -1) && text.startsWith('Recall.'))
+  const planned = users.findLastIndex(({ text }) => text.startsWith('{"id"'))
+  const at = users[planned]
+  const after = users.slice(planned + 1)
+  const isRecall = after.some(({ text }) => text.startsWith('Recall.'))
   const outcomes = new Map<string, string>()
   for (const { role, content } of prompt.slice(at?.index ?? 0)) {
     if (role !== 'tool') continue
@@ -50,14 +53,13 @@ export function readPrompt(prompt: ModelCall['prompt']): Prompt {
     systems,
     plan: at === undefined || isRecall ? undefined : (JSON.parse(at.text) as Plan),
     outcomes,
-    corrections: users.filter(({ index }) => index > (at?.index ?? 0)).length,
+    corrections: at === undefined ? users.length - 1 : after.length,
     later: last.text,
-    before: JSON.stringify(prompt.slice(systems, last.index))
+    before: JSON.stringify([
+      ...prompt.slice(systems, last.index),
+      ...users.slice(0, -1).filter(({ index }) => index === last.index)
+    ])
   }
-}
-
-function textOf({ content }: Extract<Message, { role: 'user' }>): string {
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
 
 // A refusal is the same whether the call says so or `settle`.
