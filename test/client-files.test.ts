@@ -8,7 +8,8 @@ import { start, untilSaid, type Running } from './helpers/shell.ts'
 
 const SERVICE = join(import.meta.dirname, 'helpers/file-service.ts')
 const ROOT = join(import.meta.dirname, '..')
-const OCTETS = 'application/octet-stream'
+// The content of such files is not looked at.
+const OCTETS = 'application/x-bytes'
 
 interface Service extends Running {
   base: string

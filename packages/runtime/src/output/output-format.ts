@@ -71,20 +71,21 @@ export class OutputCheck {
 // A transform may yield anything; logs and sessions take JSON.
 function requireJson(validated: Validated): Validated {
   if (validated.fault !== undefined) return validated
-  toJson(validated.value, (fault, cause) => Object.assign(new RUN_ERR_BAD_OUTPUT(fault), { cause }))
   const name = findChanged(validated.value)
   if (name !== undefined)
     throw new RUN_ERR_BAD_OUTPUT(`the schema transforms to a ${name}, which JSON cannot carry`)
+  toJson(validated.value, (fault, cause) => Object.assign(new RUN_ERR_BAD_OUTPUT(fault), { cause }))
   return validated
 }
 
 // The first object that JSON would turn into something else than its type says.
-function findChanged(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
+function findChanged(value: unknown, seen = new Set<object>()): string | undefined {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return undefined
+  seen.add(value)
   const isChanged = value instanceof Map || value instanceof Set || 'toJSON' in value
   if (isChanged) return value.constructor.name
   for (const member of Object.values(value)) {
-    const name = findChanged(member)
+    const name = findChanged(member, seen)
     if (name !== undefined) return name
   }
   return undefined
