@@ -22,6 +22,8 @@ export interface NodeParts {
   readonly lease: NodeLease
   readonly counters: CounterStore
   readonly sessions: Pick<SessionStore, 'lock' | 'place' | 'places'>
+  /** Removes the places of runs that no process has in memory; call it before the runs are removed. */
+  forgetPlaces(runIds: readonly string[]): Promise<void>
 }
 
 /** The partitions of the logs of runs, each with the runs that began on one day. */

@@ -49,6 +49,7 @@ export async function createStore(
     database.kind === 'sqlite' ? await openSqlite(database) : await openPostgres(database, logger)
   const { db, commit, bytes, log, control, node, claimant, dispatch } = backend
   const removals = new Removals(log.abandon)
+  if (node) removals.listen((runIds) => node.forgetPlaces(runIds))
   const skipDamaged = createSkipDamaged(logger)
   const writing = new Set<string>()
   const locks = new SessionLocks()

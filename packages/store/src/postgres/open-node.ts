@@ -124,6 +124,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
       place: (key, runId, ifFree) => turns.place(sessionKeyText(key), runId, ifFree),
       places: (runIds) => turns.places(runIds)
     },
+    forgetPlaces: (runIds) => turns.forget(runIds),
     sessionEntry: createSessionEntry(lane, entered),
     control: createSharedControlBus(channel, lease, readAnswer),
     joined: () => lease.joined(),

@@ -49,6 +49,7 @@ export class SessionTurns {
   readonly #text: string
   readonly #kept: string
   readonly #places: string
+  readonly #forgotten: string
   // Calls for the same holder, one after the other.
   readonly #locks = new KeyedLock()
   readonly #users = new Map<string, number>()
@@ -75,6 +76,10 @@ export class SessionTurns {
       where b.before > 0`
     this.#kept = `update ${host.table('session_turn')} set node_id = '${NO_NODE}'
       where session_key = $1 and holder = $2 and node_id = $3 and ticket = $4`
+    // Members of a run hold places as "<runId>/…".
+    this.#forgotten = `delete from ${host.table('session_turn')} t using unnest($1::text[]) as f(run_id)
+      where t.node_id = '${NO_NODE}'
+        and (t.holder = f.run_id or (t.holder >= f.run_id || '/' and t.holder < f.run_id || '0'))`
     host.channel.on('turn', () => this.#look())
     host.channel.onReconnect(() => this.#look())
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref()
@@ -107,6 +112,11 @@ export class SessionTurns {
     const values = [textArray(runIds)]
     const rows = await this.#host.query<PlaceRow & { run_id: string }>('svc places', this.#places, values)
     return new Map(rows.map((row) => [row.run_id, toPlace(row)]))
+  }
+
+  /** Removes the tickets of runs that were unloaded while they waited, and ended without being loaded again. */
+  async forget(runIds: readonly string[]): Promise<void> {
+    await this.#host.query('svc forget turns', this.#forgotten, [textArray(runIds)])
   }
 
   /** As `SessionStore.lock`. */
