@@ -1,13 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join, sep } from 'node:path'
+import { findEntry } from '@svc/registry/kit'
 import { CON_ERR_NOT_BUILT } from './errors.ts'
 import { ENCODINGS, type Encoding, type PageFile } from './page-file.ts'
 
 /** Reads the files of the page, which the build of the package has made. @throws CON_ERR_NOT_BUILT */
 export async function loadPage(): Promise<PageFile[]> {
-  // Not before it is needed: a bundle for CommonJS has no `import.meta`.
-  const folder = fileURLToPath(new URL('page', import.meta.url))
+  const installed = findEntry('@svc/console', import.meta.url)
+  if (installed === undefined) throw new CON_ERR_NOT_BUILT('@svc/console')
+  const folder = join(dirname(installed), 'page')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const paths = entries
     .filter((entry) => entry.isFile())

@@ -1,7 +1,9 @@
 import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, parse } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
+import { findEntry } from '@svc/registry/kit'
+import { RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 import { bubblewrapArgs } from './bubblewrap.ts'
 
 /** The command line of a child. */
@@ -19,6 +21,7 @@ export interface ChildBounds {
   readonly bubblewrap: boolean
 }
 
+const VARIANT = '@jitl/quickjs-ng-wasmfile-release-sync'
 const TYPES = '@jitl/quickjs-ffi-types'
 // In Node 24 it opens files in spite of the permissions.
 const NO_SQLITE = '--no-experimental-sqlite'
@@ -33,13 +36,13 @@ export const HAS_RLIMITS = process.platform !== 'win32'
 
 /** Builds the command of a child: kernel limits, bubblewrap if requested, and Node with its permission model. */
 export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds): ChildCommand {
-  // Not before it is needed: a bundle for CommonJS has no `import.meta`.
-  const own = fileURLToPath(import.meta.url)
-  const here = dirname(own)
-  const manifest = join(here, '../../package.json')
-  const core = fileURLToPath(import.meta.resolve('quickjs-emscripten-core'))
-  const variant = fileURLToPath(import.meta.resolve('@jitl/quickjs-ng-wasmfile-release-sync'))
-  const readable = [here, manifest, ...packagesOf(core, variant)]
+  // A bundle holds no code of the child: it runs from the installed package.
+  const entry = findEntry('@svc/runtime', import.meta.url)
+  if (entry === undefined) throw new RUN_ERR_NOT_INSTALLED('@svc/runtime')
+  const own = join(dirname(entry), 'sandbox')
+  const manifest = join(dirname(entry), '../package.json')
+  const [core, variant] = [esmOf('quickjs-emscripten-core', entry), esmOf(VARIANT, entry)]
+  const readable = [own, manifest, ...packagesOf(core, variant)]
   const node = [
     process.execPath,
     '--permission',
@@ -47,7 +50,7 @@ export function childCommand({ maxMemory, cpuSeconds, bubblewrap }: ChildBounds)
     `--max-old-space-size=${NODE_HEAP_MB}`,
     '--no-warnings',
     ...(process.allowedNodeEnvironmentFlags.has(NO_SQLITE) ? [NO_SQLITE] : []),
-    join(here, 'child', `main${extname(own)}`),
+    join(own, 'child', `main${extname(entry)}`),
     toUrl(core),
     toUrl(variant),
     String(maxMemory)
@@ -69,6 +72,11 @@ function packagesOf(core: string, variant: string): string[] {
   const types = createRequire(core).resolve(TYPES)
   const lookedUp = ancestors(dirname(core)).map((folder) => join(folder, 'node_modules', TYPES))
   return [rootOf(core), rootOf(variant), rootOf(types), ...lookedUp]
+}
+
+// Beside the form for `require` is that for `import`.
+function esmOf(name: string, entry: string): string {
+  return join(dirname(createRequire(entry).resolve(name)), 'index.mjs')
 }
 
 function rootOf(file: string): string {
