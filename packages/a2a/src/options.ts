@@ -1,5 +1,13 @@
 import { Type } from '@sinclair/typebox'
-import type { Authenticate, Authorize, NamedRunnables, Registry, ReplyKind, TaskStore } from '@svc/registry'
+import type {
+  Authenticate,
+  Authorize,
+  NamedRunnables,
+  Registry,
+  ReplyKind,
+  SecuritySchemes,
+  TaskStore
+} from '@svc/registry'
 import {
   functionSchema,
   givenOf,
@@ -254,5 +262,15 @@ export function requireCaller(
   if (extendedCard !== undefined && authenticate === undefined)
     throw new A2A_ERR_BAD_OPTION('extendedCard: it needs authenticate, to know the caller')
   requireJson('authenticate/schemes', authenticate?.schemes)
+  const schemes = Object.values(authenticate?.schemes ?? {})
+  if (schemes.length > 0 && schemes.every(isCookie))
+    throw new A2A_ERR_BAD_OPTION('authenticate: it reads a cookie, which A2A ignores: give A2A its own')
   requireSchemes(security, authenticate?.schemes)
 }
+
+/** The schemes that a card lists: those of cookies are of no use to agents, whose cookies are ignored. */
+export function cardSchemes(schemes: SecuritySchemes | undefined): SecuritySchemes | undefined {
+  return schemes && Object.fromEntries(Object.entries(schemes).filter(([, scheme]) => !isCookie(scheme)))
+}
+
+const isCookie = ({ in: place }: SecuritySchemes[string]) => place === 'cookie'

@@ -24,7 +24,7 @@ import { createCard, type CardFacts } from './cards/build-card.ts'
 import { cardRoutes } from './cards/card-routes.ts'
 import { A2A_ERR_BAD_JSON, A2A_ERR_REGISTERED_TWICE } from './errors.ts'
 import { DEFAULT_MODES } from './model/media-types.ts'
-import { requireCaller, resolveOptions, type A2aOptions } from './options.ts'
+import { cardSchemes, requireCaller, resolveOptions, type A2aOptions } from './options.ts'
 import { PushService } from './push/push-service.ts'
 import { createInlineFiles } from './tasks/inline-files.ts'
 import { createAgents, listAgents } from './service/agents.ts'
@@ -108,7 +108,7 @@ function createSurface(
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
     extensions: settings.extensions,
-    securitySchemes: policy.authenticate?.schemes
+    securitySchemes: cardSchemes(policy.authenticate?.schemes)
   }
   const urlOf = (origin: string) => url ?? origin + path
   const ownUrlOf = (origin: string, agent: string) =>

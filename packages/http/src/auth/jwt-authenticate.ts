@@ -23,7 +23,8 @@ export interface JwtAuthenticateSettings {
 }
 
 /**
- * Creates authentication by JSON Web Tokens (RFC 7519). Needs no app; several apps may share the function.
+ * Creates authentication by JSON Web Tokens (RFC 7519). Needs no app; several apps may share the function. With `extractFrom: 'cookie'`
+ * it reads the cookie, and no token of a header.
  * It returns null without a token, throws HTTP_ERR_INVALID_TOKEN for an invalid one, and HTTP_ERR_KEYS_UNAVAILABLE if
  * the keys to verify it cannot be fetched.
  * @throws HTTP_ERR_BAD_OPTION
@@ -59,7 +60,14 @@ export async function createJwtAuthenticate(
     return principal
   }
 
-  function authenticate({ token }: Credentials): Promise<Principal> | Principal | null {
+  // Every surface passes the cookies on, so that the function itself knows where its token is.
+  function tokenOf({ token, cookies }: Credentials): string | undefined {
+    if (extractFrom === 'header') return token
+    return Object.hasOwn(cookies, cookieName) ? cookies[cookieName] : undefined
+  }
+
+  function authenticate(credentials: Credentials): Promise<Principal> | Principal | null {
+    const token = tokenOf(credentials)
     if (token === undefined) return null
     try {
       if (token.length > MAX_TOKEN_LENGTH) throw new Error('too long')
