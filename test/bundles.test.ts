@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { rolldown } from 'rolldown'
 import t, { type Test } from 'tap'
+import webpack from 'webpack'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const CONDITION = '@svc/source'
@@ -74,6 +75,7 @@ main().then(() => process.exit(), (err) => {
 /** The bundles are in `out`, and beside them what is installed for the files of the console's page. */
 const dir = t.testdir({
   'app.js': APP,
+  'strip-types.cjs': "module.exports = require('node:module').stripTypeScriptTypes",
   'out/node_modules/@svc/console': {
     'package.json': '{ "name": "@svc/console", "exports": "./dist/index.js" }',
     dist: { 'index.js': '', page: { 'index.html': '<html><head></head><body>the page</body></html>' } }
@@ -129,4 +131,24 @@ t.test('rolldown', async (t) => {
   })
   await bundle.close()
   await starts(t, 'rolldown.mjs')
+})
+
+t.test('webpack', async (t) => {
+  const compiler = webpack({
+    ...{ entry, target: 'node', mode: 'none', devtool: false, context: ROOT },
+    output: { path: join(dir, 'out'), filename: 'webpack.cjs', chunkFilename: 'webpack-[id].cjs' },
+    resolve: { conditionNames: [CONDITION, '...'], alias: { '#page': PAGE } },
+    module: { rules: [{ test: /\.ts$/, loader: join(dir, 'strip-types.cjs') }] },
+    externals: [
+      ({ request = '' }, done) => (isExternal(request) ? done(undefined, `commonjs ${request}`) : done())
+    ],
+    // As if the bundle were moved to another machine.
+    plugins: [new webpack.DefinePlugin({ 'import.meta.url': '"file:///elsewhere/app.js"' })]
+  })
+  const stats = await promisify(compiler.run.bind(compiler))()
+  t.strictSame(
+    stats?.toJson({ all: false, errors: true }).errors?.map(({ message }) => message),
+    []
+  )
+  await starts(t, 'webpack.cjs')
 })

@@ -1,6 +1,11 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+/** The file of a package that code in another file would load. @throws if it is not installed there */
+export function resolveFrom(place: string, name: string): string {
+  // Not imported: webpack replaces calls of an imported `createRequire` when it builds.
+  return process.getBuiltinModule('node:module').createRequire(place).resolve(name)
+}
 
 /**
  * Finds the entry of an installed package, beside which its files are, also for code in a bundle: as seen from the
@@ -16,7 +21,7 @@ export function findEntry(name: string, from: string | undefined): string | unde
   for (const place of places) {
     if (place === undefined) continue
     try {
-      return createRequire(place).resolve(name)
+      return resolveFrom(place, name)
     } catch {
       // It is not installed there.
     }

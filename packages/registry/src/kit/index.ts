@@ -52,7 +52,7 @@ export { toChallenge, type ChallengeCodes } from '../access/to-challenge.ts'
 export { requireFreePlace, rootOf } from '../app/app-scope.ts'
 export { requireEngine, requireNoEngine } from '../app/engine-order.ts'
 export { ensureEngine } from '../app/ensure-engine.ts'
-export { findEntry } from '../app/find-entry.ts'
+export { findEntry, resolveFrom } from '../app/find-entry.ts'
 export { splitRegisterOptions } from '../app/register-options.ts'
 export { requireNode, warnOfTimeouts } from '../app/start-checks.ts'
 

@@ -1,8 +1,7 @@
 import { realpathSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, extname, join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { findEntry } from '@svc/registry/kit'
+import { findEntry, resolveFrom } from '@svc/registry/kit'
 import { RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 import { bubblewrapArgs } from './bubblewrap.ts'
 
@@ -69,14 +68,14 @@ function withRlimits([file = '', ...args]: string[], limits: Record<string, numb
 
 // All that the child may read. `lookedUp`: where npm and pnpm may put the dependency that Node resolves.
 function packagesOf(core: string, variant: string): string[] {
-  const types = createRequire(core).resolve(TYPES)
+  const types = resolveFrom(core, TYPES)
   const lookedUp = ancestors(dirname(core)).map((folder) => join(folder, 'node_modules', TYPES))
   return [rootOf(core), rootOf(variant), rootOf(types), ...lookedUp]
 }
 
 // Beside the form for `require` is that for `import`.
 function esmOf(name: string, entry: string): string {
-  return join(dirname(createRequire(entry).resolve(name)), 'index.mjs')
+  return join(dirname(resolveFrom(entry, name)), 'index.mjs')
 }
 
 function rootOf(file: string): string {
