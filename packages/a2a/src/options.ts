@@ -9,6 +9,7 @@ import type {
   TaskStore
 } from '@svc/registry'
 import {
+  DEFAULT_PROVIDER_KEY_HEADERS,
   functionSchema,
   givenOf,
   MAX_TIMER,
@@ -93,6 +94,8 @@ export interface A2aOptions {
   authenticate?: Authenticate | false
   /** Who may do what to which runnable; `false`: everyone may do everything; default that of `@svc/registry`. */
   authorize?: Authorize | false
+  /** Header, in lower case → the provider of the key in it; `x-api-key` always works. */
+  providerKeyHeaders?: Record<string, string>
   /** A task store; default: that of the run engine. */
   tasks?: TaskStore
   /**
@@ -192,6 +195,9 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   url: text,
   ...CARD_FIELDS,
   ...POLICY_OPTIONS,
+  providerKeyHeaders: Type.Record(Type.String({ pattern: '^[a-z0-9-]+$' }), text, {
+    additionalProperties: false
+  }),
   tasks: Type.Unsafe<TaskStore>(Type.Object({ create: fn, get: fn })),
   dedupeWindow: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   reply: Type.Union([Type.Literal('task'), Type.Literal('message')]),
@@ -216,6 +222,7 @@ const DEFAULTS = Object.freeze({
   agentPath: '/agents',
   versions: PROTOCOL_VERSIONS,
   extensions: NO_EXTENSIONS,
+  providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
   dedupeWindow: 60_000,
   reply: 'task',
   replyTimeout: 10_000,

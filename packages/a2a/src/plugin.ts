@@ -86,7 +86,8 @@ function createSurface(
   const { name, description, version, provider, versions, url } = settings
   const { documentationUrl, iconUrl, defaultInputModes, defaultOutputModes } = settings
   const { security, preferredBinding, additionalInterfaces } = settings
-  const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout, inlineFiles } = settings
+  const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout, inlineFiles, providerKeyHeaders } =
+    settings
   const { files } = runs.stores
   const policy = resolvePolicy(settings, runs.exposures.policy)
   requireCaller(settings, policy)
@@ -121,6 +122,7 @@ function createSurface(
     turns: new KeyedLock(),
     exposed,
     policy,
+    providerKeyHeaders,
     pushes:
       push === false
         ? undefined

@@ -31,6 +31,8 @@ t.test('an unknown or bad option fails the registration and is named', async (t)
     [{ authenticate: Promise.resolve() }, /authenticate: expected a function or false, got a promise$/],
     [{ limits: { bodyLimit: -1 } }, /limits\/bodyLimit|limits/],
     [{ heartbeat: 0 }, /heartbeat/],
+    [{ providerKeyHeaders: { 'X-Key': 'openai' } }, /providerKeyHeaders\/X-Key: no such option, .*a-z0-9-/],
+    [{ providerKeyHeaders: { 'x-key': '' } }, /providerKeyHeaders\/x-key/],
     [{ extensions: ['urn:x'] }, /extensions/],
     [{ defaultInputModes: [] }, /defaultInputModes/],
     [{ defaultInputModes: ['text'] }, /defaultInputModes\/0/],

@@ -1,5 +1,5 @@
 import type { Principal, RunLog } from '@svc/registry'
-import { logFault, originOf, reserveMemory, toChallenge } from '@svc/registry/kit'
+import { logFault, originOf, ProviderKeys, reserveMemory, toChallenge } from '@svc/registry/kit'
 import type { OpenReplies } from '@svc/registry/sse'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
@@ -60,12 +60,13 @@ class RequestCall implements Call {
   readonly extensions: readonly string[]
   readonly exposeToolResults: boolean
   readonly inline: InlineFiles | undefined
-  readonly #surface: Pick<Surface, 'fileUrl'>
+  readonly #surface: Pick<Surface, 'fileUrl' | 'providerKeyHeaders'>
   readonly #caller: Caller
   readonly #answer: Answer
+  #keyed: Call['keyed'] | undefined
 
   constructor(
-    surface: Pick<Surface, 'fileUrl' | 'exposeToolResults' | 'inline'>,
+    surface: Pick<Surface, 'fileUrl' | 'providerKeyHeaders' | 'exposeToolResults' | 'inline'>,
     caller: Caller,
     answer: Answer,
     codec: Codec,
@@ -87,6 +88,14 @@ class RequestCall implements Call {
 
   get origin(): string {
     return originOf(this.#caller)
+  }
+
+  // Only messages need it.
+  get keyed(): Call['keyed'] {
+    const { headers } = this.#caller
+    return (this.#keyed ??= new ProviderKeys(headers, undefined, this.#surface.providerKeyHeaders).forRun(
+      this.log
+    ))
   }
 
   reserve(bytes: number): Promise<void> | undefined {

@@ -34,7 +34,9 @@ export async function joinTask(
   requireInputModes(surface, agent, message.parts)
   requireCapacity((known?.messages ?? []) as Message[])
   const startKey = toStartKey(message, surface, call)
-  if (!(await surface.runs.steer(runId, toInput(message.parts, agent), { startKey }))) return undefined
+  const { redact } = call.keyed
+  if (!(await surface.runs.steer(runId, toInput(message.parts, agent), { startKey, redact })))
+    return undefined
   await keepMessage(surface, run, known, given)
   return requireRun(surface, runId)
 }

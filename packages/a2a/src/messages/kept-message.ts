@@ -1,5 +1,6 @@
 import type { RunSummary } from '@svc/registry'
 import type { Message } from '../model/message.ts'
+import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { waitingState } from '../tasks/task-state.ts'
 import type { GivenAnswer } from './read-answer.ts'
@@ -36,4 +37,11 @@ export function withoutContent({ messageId, role, taskId, contextId }: Message):
     ...(contextId !== undefined && { contextId }),
     parts: []
   }
+}
+
+/** A message without its caller's keys for model providers; ids stay as they are. */
+export function withoutKeys(message: Message, { keyed: { redact } }: Pick<Call, 'keyed'>): Message {
+  if (redact === undefined) return message
+  const { parts, metadata } = message
+  return { ...message, parts: redact(parts), ...(metadata && { metadata: redact(metadata) }) }
 }

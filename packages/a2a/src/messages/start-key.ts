@@ -19,11 +19,12 @@ const CONTENT_IS_IN_KEY = ''
 export function toStartKey(
   { messageId, ...message }: SendRequest['message'],
   { tenant, runs, dedupeWindow }: Pick<Surface, 'tenant' | 'runs' | 'dedupeWindow'>,
-  { principal }: Pick<Call, 'principal'>
+  { principal, keyed }: Pick<Call, 'principal' | 'keyed'>
 ): StartKey | undefined {
   if (messageId === undefined || dedupeWindow === 0 || principal.sub === ANONYMOUS.sub) return undefined
   const json = JSON.stringify({ ...message, tenant })
-  const isPlain = json.length <= MAX_PLAIN && runs.record.input && !message.parts.some(hasBytes)
+  const isPlain =
+    json.length <= MAX_PLAIN && runs.record.input && !message.parts.some(hasBytes) && !hasKey(message, keyed)
   const content = isPlain ? json : hash('sha256', json, 'base64url')
   return { key: `a2a:${messageId}:${content}`, hash: CONTENT_IS_IN_KEY }
 }
@@ -31,7 +32,7 @@ export function toStartKey(
 /** True if a message is the repetition of one that started a run of the owner. */
 export async function hasStarted(
   surface: Pick<Surface, 'tenant' | 'runs' | 'dedupeWindow'>,
-  call: Pick<Call, 'principal'>,
+  call: Pick<Call, 'principal' | 'keyed'>,
   message: SendRequest['message'],
   { registry, owner }: Pick<RunSummary, 'registry' | 'owner'>
 ): Promise<boolean> {
@@ -51,4 +52,9 @@ export function isTooOldToRepeat(
 /** A message with an id: its own, or a new one. */
 export function withId(message: SendRequest['message']): Message {
   return message.messageId === undefined ? { ...message, messageId: randomId() } : (message as Message)
+}
+
+// A redacted value is another object only if a key was in it.
+function hasKey(message: object, { redact }: Call['keyed']): boolean {
+  return redact !== undefined && redact(message) !== message
 }

@@ -5,7 +5,7 @@ import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'
 import type { TaskRun } from '../tasks/read-task.ts'
-import { withoutContent } from './kept-message.ts'
+import { withoutContent, withoutKeys } from './kept-message.ts'
 import { joinedTask, requireRun } from './join-task.ts'
 import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
 import { firstKeyOf } from './task-messages.ts'
@@ -36,7 +36,7 @@ export async function startTask(
   agent: Runnable
 ): Promise<Accepted> {
   const { message, push } = request
-  const { principal, log } = call
+  const { principal, keyed } = call
   const { runs, tasks, exposed } = surface
   const start = exposed.startOptions(agent)
   const accompanying = toEnvelope(surface, call, request)
@@ -46,7 +46,7 @@ export async function startTask(
     ...start,
     sessionId: message.contextId,
     principal,
-    log,
+    ...keyed,
     envelope,
     whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
     afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
@@ -68,7 +68,7 @@ export async function startTask(
     owner: principal.sub,
     agentName: agent.name,
     createdAt: run.createdAt,
-    messages: [runs.record.input ? withoutBytes(first) : withoutContent(first)]
+    messages: [runs.record.input ? withoutKeys(withoutBytes(first), call) : withoutContent(first)]
   }
   const storeTask = async () => {
     await tasks.create(task, firstKeyOf(runId))

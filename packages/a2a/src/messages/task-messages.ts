@@ -5,6 +5,7 @@ import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
+import { withoutKeys } from './kept-message.ts'
 import { toStartKey } from './start-key.ts'
 
 /** Messages of a task, and characters of their JSON, after which it accepts answers only. */
@@ -33,7 +34,11 @@ export function toTaskMessage(
   stored: Message
 ): TaskMessage {
   const startKey = toStartKey(message, surface, call)
-  return { stored, key: startKey?.key ?? randomId(), isRepeatable: startKey !== undefined }
+  return {
+    stored: withoutKeys(stored, call),
+    key: startKey?.key ?? randomId(),
+    isRepeatable: startKey !== undefined
+  }
 }
 
 /** Adds a message to its task; false if it is there already. A run of another surface becomes a task with its first message. */

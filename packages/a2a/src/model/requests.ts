@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Principal, RunLog } from '@svc/registry'
+import type { Principal, RunLog, StartOptions } from '@svc/registry'
 import type { ProtocolVersion } from '../wire/versions.ts'
 import type { AgentCard } from './agent-card.ts'
 import type { Message } from './message.ts'
@@ -97,6 +97,8 @@ export interface Call extends Outputs {
   encodeCard(card: AgentCard): unknown
   readonly principal: Principal
   readonly log: RunLog
+  /** What lets runs use the caller's keys for model providers, and keeps these out of all that is stored or logged. */
+  readonly keyed: Pick<StartOptions, 'apiKey' | 'log' | 'redact'>
   readonly version: ProtocolVersion
   /** True if a subscription of this version ends when its task waits for input. */
   readonly endsWhenWaiting: boolean

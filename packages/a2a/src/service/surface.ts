@@ -18,6 +18,8 @@ export interface Surface {
   /** Set if a request names an agent, as its tenant or by its path: the only one exposed. */
   readonly tenant?: string
   readonly policy: Policy
+  /** Header, in lower case → the provider whose key it holds. */
+  readonly providerKeyHeaders: Readonly<Record<string, string>>
   /** Undefined if push notifications are off. */
   readonly pushes: Pushes | undefined
   readonly extendCard: ExtendCard | undefined
