@@ -140,7 +140,7 @@ t.test('webpack', async (t) => {
     resolve: { conditionNames: [CONDITION, '...'], alias: { '#page': PAGE } },
     module: { rules: [{ test: /\.ts$/, loader: join(dir, 'strip-types.cjs') }] },
     externals: [
-      ({ request = '' }, done) => (isExternal(request) ? done(undefined, `commonjs ${request}`) : done())
+      ({ request }, done) => (isExternal(request) ? done(undefined, `commonjs ${request}`) : done())
     ],
     // As if the bundle were moved to another machine.
     plugins: [new webpack.DefinePlugin({ 'import.meta.url': '"file:///elsewhere/app.js"' })]

@@ -39,7 +39,7 @@ for (const kind of ['generateText', 'streamText'] as const)
         baseURL,
         apiKey: 'none',
         fetch: (url, init) => {
-          bodies.push(String(init?.body))
+          bodies.push(init?.body as string)
           return fetch(url, init)
         }
       })
