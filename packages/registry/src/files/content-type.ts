@@ -27,16 +27,16 @@ const MAGIC: readonly (readonly [type: string, at: number, bytes: string])[] = [
 ]
 
 /** Names that clients have for a type, beside its own. */
-const ALIASES: Readonly<Record<string, string>> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'audio/mp3': 'audio/mpeg',
-  'audio/x-wav': 'audio/wav',
-  'audio/wave': 'audio/wav',
-  'audio/vnd.wave': 'audio/wav',
-  'application/x-pdf': 'application/pdf'
-}
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+  ['image/x-png', 'image/png'],
+  ['audio/mp3', 'audio/mpeg'],
+  ['audio/x-wav', 'audio/wav'],
+  ['audio/wave', 'audio/wav'],
+  ['audio/vnd.wave', 'audio/wav'],
+  ['application/x-pdf', 'application/pdf']
+])
 
 /** Types that say nothing of a file. */
 const SAYS_NOTHING = /^$|^(?:application|binary)\/(?:octet-stream|unknown)$|\*/
@@ -48,7 +48,7 @@ const SAYS_NOTHING = /^$|^(?:application|binary)\/(?:octet-stream|unknown)$|\*/
 export function contentTypeOf(declared: string, base64: string): string | undefined {
   const [bare = '', ...parameters] = declared.split(';').map((part) => part.trim())
   const lower = bare.toLowerCase()
-  const named = ALIASES[lower] ?? lower
+  const named = ALIASES.get(lower) ?? lower
   if (SAYS_NOTHING.test(named)) return typeOfContent(base64)
   if (named.startsWith('image/')) {
     const shown = typeOfContent(base64)

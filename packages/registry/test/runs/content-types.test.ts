@@ -29,6 +29,7 @@ t.test('files get the type of their content where their own says nothing', async
     [PNG, 'IMAGE/PNG', 'image/png'],
     [jpeg, 'image/jpg', 'image/jpeg'],
     [jpeg, 'image/png', 'image/jpeg'],
+    [pdf, 'constructor', 'constructor'],
     [base64('<svg/>'), 'image/svg+xml', 'image/svg+xml'],
     [wav, 'audio/x-wav', 'audio/wav'],
     [wav, '', 'audio/wav'],
