@@ -22,6 +22,9 @@ export type Ok = Static<typeof OkSchema>
 export const StartedSchema = Type.Object(
   {
     runId: Type.String(),
+    replayed: Type.Optional(
+      Type.Literal(true, { description: 'An earlier event with this `idempotencyKey` has started this run' })
+    ),
     joined: Type.Optional(
       Type.Literal(true, {
         description: 'The message has joined this run, which was under way (`whenBusy: steer`)'

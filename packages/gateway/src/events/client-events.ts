@@ -30,7 +30,20 @@ const strict = { additionalProperties: false } as const
 
 /** `agent.run`, `team.run`, `workflow.run`: starts a run and follows it. */
 export const RunEventSchema = Type.Composite(
-  [Type.Object({ name: id('The name of the runnable'), ...parts }), RunBodySchema],
+  [
+    Type.Object({
+      name: id('The name of the runnable'),
+      idempotencyKey: Type.Optional(
+        Type.String({
+          pattern: '^[!-~]{1,255}$',
+          description:
+            'The same event with the same key is acknowledged with the run that the first one started'
+        })
+      ),
+      ...parts
+    }),
+    RunBodySchema
+  ],
   { ...strict, title: 'RunEvent' }
 )
 export type RunEvent = Static<typeof RunEventSchema>

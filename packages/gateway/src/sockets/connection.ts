@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Principal, RunnableKind, StoredSession } from '@svc/registry'
-import { LogReader, toLoggable, type EntryReader, type LiveCall } from '@svc/registry/kit'
+import { dropOldest, LogReader, toLoggable, type EntryReader, type LiveCall } from '@svc/registry/kit'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
@@ -27,6 +27,7 @@ export type GatewaySocket = Socket<
 
 /** Reads of files that may wait for their turn. */
 const MAX_READS = 16
+const MAX_KEYED = 100
 
 /** A run to follow, after which part, and whether all parts are wanted. */
 interface FollowedRun extends Pick<FeedOptions, 'kind' | 'parts'> {
@@ -52,6 +53,8 @@ export class Connection {
   #lastRead: Promise<void> | undefined
   #fault: Error | undefined
   #slot: CallSlot | undefined
+  // The last runs that it started with a key, so that a repetition gets no event twice.
+  #keyed: Set<string> | undefined
 
   constructor(socket: GatewaySocket, surface: Surface) {
     this.socket = socket
@@ -137,6 +140,14 @@ export class Connection {
   /** True while it follows the run. */
   follows(runId: string): boolean {
     return this.#feeds?.has(runId) === true
+  }
+
+  /** Emits the events of a run that an event with a key has started, unless this socket gets or got them. */
+  followKeyed(run: FollowedRun): void {
+    this.#keyed ??= new Set()
+    if (this.#keyed.has(run.runId)) return
+    dropOldest(this.#keyed.add(run.runId), MAX_KEYED)
+    if (!this.follows(run.runId)) this.follow(run)
   }
 
   /** Emits the events of a run after a given part, until the run or the socket ends. */
