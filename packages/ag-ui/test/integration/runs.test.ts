@@ -283,3 +283,36 @@ t.test('a page that runs its agent before the user has said anything gets a run 
   const unknown = new TestAgent({ url: url('none') })
   await t.rejects(unknown.runAgent(), /AGUI_ERR_UNKNOWN_RUNNABLE|No agent/)
 })
+
+t.test(
+  'each call that the agent has executed has its result: nothing of it is left for the client',
+  async (t) => {
+    const two = {
+      toolCalls: [
+        { toolName: 'weather', args: { city: 'Oslo' } },
+        { toolName: 'weather', args: { city: 'Rome' } }
+      ]
+    }
+    const { url } = await agUiApp(t, {
+      add: (registry) =>
+        new Agent({ name: 'support', model: scriptedModel([two, 'Clear']), registry, tools: [weather] }),
+      options: { clientTools: true }
+    })
+    const agent = new TestAgent({ url: url('support') })
+    const tools = [
+      { name: 'locate', description: 'Where the user is', parameters: { type: 'object', properties: {} } }
+    ]
+    await agent.say('Weather?', { tools })
+    const calls = agent.messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.toolCalls ?? []) : []
+    )
+    const results = agent.messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))
+    t.equal(calls.length, 2)
+    t.strictSame(
+      calls.map(({ id }) => id),
+      results
+    )
+    t.match(agent.of('RUN_FINISHED'), [{ outcome: { type: 'success' } }])
+    t.notOk('pendingToolCallIds' in (agent.of('RUN_FINISHED')[0]!['outcome'] as object))
+  }
+)

@@ -115,6 +115,32 @@ t.test('tools of the client are answered by their output', async (t) => {
   t.match(JSON.stringify(model.calls[1]!.prompt), /Oslo/)
 })
 
+t.test('a page neither executes nor answers what the agent has executed', async (t) => {
+  const own = defineTool({
+    name: 'count',
+    description: 'Counts',
+    input: Type.Object({}),
+    execute: () => 7
+  })
+  const calls = callsOf(['count', {}], ['count', {}])
+  const { add, model } = agentOf([calls, 'Seven', calls, 'Seven again'], { tools: [own] })
+  const { api } = await chatApp(t, { add, options: { clientTools: true } })
+  const asked: string[] = []
+  const chat: TestChat = new TestChat(api('support'), {
+    body: { tools: [locate] },
+    sendAutomaticallyWhen,
+    onToolCall: ({ toolCall }) => void asked.push(toolCall.toolName)
+  })
+  for (const text of ['How many?', 'Really?']) {
+    await chat.sendMessage({ text })
+    await chat.untilEnded()
+  }
+  t.strictSame(asked, [], 'no call is handed to the page')
+  t.equal(model.calls.length, 4, 'and nothing is sent by itself')
+  t.equal(chat.text, 'Seven again')
+  t.match(toolsOf(chat), [{ providerExecuted: true, state: 'output-available', output: 7 }, {}])
+})
+
 t.test('a question is a tool that the user answers', async (t) => {
   const { add } = agentOf([callsOf(['ask', { what: 'size' }]), 'Fine'])
   const { api } = await chatApp(t, { add })
