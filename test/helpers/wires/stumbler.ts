@@ -38,6 +38,8 @@ class Stumble {
   readonly #random: Random
   readonly #context: RunContext
   #questions = 0
+  // Arguments are whole then: a wire may order calls by where they begin.
+  #isTogether = false
 
   constructor(id: string, random: Random, context: RunContext) {
     this.#id = id
@@ -76,7 +78,7 @@ class Stumble {
       for (const call of calls) {
         const args = { n: random.below(9) }
         const [begin, end] = ['{"n":', `${args.n}}`] as const
-        const isStreamed = random.chance(0.3)
+        const isStreamed = !this.#isTogether && random.chance(0.3)
         if (isStreamed) yield { type: 'tool.call.delta', delta: begin, ...call }
         // A crash while the model writes the arguments.
         if (isStreamed && attempt < attempts && random.chance(0.2)) break
@@ -92,6 +94,7 @@ class Stumble {
       }
       const usage = { promptTokens: random.below(99), completionTokens: 2, totalTokens: 0 }
       yield { type: 'step', index, usage: { ...usage, totalTokens: usage.promptTokens + 2 }, ...place }
+      if (source.length === 0 && random.chance(0.3)) yield* this.#together(['ada', 'bob'])
       for (const call of calls) {
         if (source.length < 2 && random.chance(0.2))
           yield* this.#member([...source, random.pick(['ada', 'bob'])])
@@ -105,6 +108,19 @@ class Stumble {
     for (let index = 0, count = 1 + this.#random.below(2); index < count; index++)
       yield* this.#step(index, source)
     yield { type: 'finish', finishReason: 'stop', source }
+  }
+
+  // Each repeats steps while the other one continues.
+  async *#together(names: readonly string[]): Parts {
+    const members = names.map((name) => this.#member([name]))
+    this.#isTogether = true
+    while (members.length > 0) {
+      const member = this.#random.pick(members)
+      const next = await member.next()
+      if (next.done === true) members.splice(members.indexOf(member), 1)
+      else yield next.value
+    }
+    this.#isTogether = false
   }
 
   async *#say(place: { source?: string[] }): Parts {
