@@ -1,18 +1,11 @@
 import { once } from 'node:events'
-import a2a from '@svc/a2a'
-import agUi from '@svc/ag-ui'
 import gateway from '@svc/gateway'
-import http from '@svc/http'
-import mcp from '@svc/mcp'
-import openAi from '@svc/openai'
-import realtime from '@svc/realtime'
-import registryPlugin, { createRegistry, type Credentials } from '@svc/registry'
-import { scriptedRunnable, scriptedVoice } from '@svc/registry/testing'
-import uiStream from '@svc/ui-stream'
+import type { Credentials } from '@svc/registry'
 import { io } from 'socket.io-client'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { serve } from './helpers/serve.ts'
+import { registerEverySurface } from './helpers/every-surface.ts'
 
 const OWN = 'name=ann'
 const FOREIGN = 'https://evil.example'
@@ -35,18 +28,8 @@ t.test('every surface refuses a foreign page that brings a cookie, whatever else
     if (name !== 'ann') throw new Error('unknown')
     return { sub: name, scopes: [] }
   }
-  const registry = createRegistry()
-  registry.add(scriptedRunnable([], { name: 'echo' }))
-  registry.add(scriptedVoice(undefined, { name: 'voice' }))
   const { origin } = await serve(t, async (app) => {
-    await app.register(registryPlugin, { registry, authenticate })
-    await app.register(http, { prefix: '/api' })
-    await app.register(uiStream)
-    await app.register(openAi, { prefix: '/v1' })
-    await app.register(agUi)
-    await app.register(mcp)
-    await app.register(a2a, { basePath: '/a2a' })
-    await app.register(realtime, { prefix: '/v1' })
+    await registerEverySurface(app, { authenticate })
     await app.register(gateway)
   })
   const host = new URL(origin).host

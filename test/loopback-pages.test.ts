@@ -1,19 +1,11 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import a2a from '@svc/a2a'
-import agUi from '@svc/ag-ui'
 import gateway from '@svc/gateway'
-import http from '@svc/http'
-import mcp from '@svc/mcp'
-import openAi from '@svc/openai'
-import realtime from '@svc/realtime'
-import registryPlugin, { createRegistry } from '@svc/registry'
-import { scriptedRunnable, scriptedVoice } from '@svc/registry/testing'
-import uiStream from '@svc/ui-stream'
 import Fastify, { type FastifyServerOptions } from 'fastify'
 import { io } from 'socket.io-client'
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { registerEverySurface } from './helpers/every-surface.ts'
 
 type Headers = Record<string, string>
 
@@ -25,17 +17,7 @@ async function build(
 ) {
   const app = Fastify({ forceCloseConnections: true, ...options })
   t.teardown(() => app.close())
-  const registry = createRegistry()
-  registry.add(scriptedRunnable([], { name: 'echo' }))
-  registry.add(scriptedVoice(undefined, { name: 'voice' }))
-  await app.register(registryPlugin, { registry, ...(hosts && { hosts }) })
-  await app.register(http, { prefix: '/api' })
-  await app.register(uiStream)
-  await app.register(openAi, { prefix: '/v1' })
-  await app.register(agUi)
-  await app.register(mcp)
-  await app.register(a2a, { basePath: '/a2a' })
-  await app.register(realtime, { prefix: '/v1' })
+  await registerEverySurface(app, hosts && { hosts })
   await app.register(gateway)
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
   const send = (path: string) => async (headers: Headers) => {

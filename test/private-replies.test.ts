@@ -1,14 +1,7 @@
-import a2a from '@svc/a2a'
-import agUi from '@svc/ag-ui'
-import http from '@svc/http'
-import mcp from '@svc/mcp'
-import openAi from '@svc/openai'
-import realtime from '@svc/realtime'
-import registryPlugin, { createRegistry, type Credentials } from '@svc/registry'
-import { scriptedRunnable, scriptedVoice } from '@svc/registry/testing'
-import uiStream from '@svc/ui-stream'
+import type { Credentials } from '@svc/registry'
 import Fastify from 'fastify'
 import t from 'tap'
+import { registerEverySurface } from './helpers/every-surface.ts'
 
 const KEY = 'sk-canary-0123456789abcdef'
 const TOKEN = 'token-canary-0123456789'
@@ -36,21 +29,11 @@ async function build(
   authenticate: (given: Credentials) => never | null
 ) {
   const lines: string[] = []
-  const registry = createRegistry()
-  registry.add(scriptedRunnable([{ type: 'text', text: 'Hello' }] as never, { name: 'echo' }))
-  registry.add(scriptedVoice(undefined, { name: 'voice' }))
   const app = Fastify({
     logger: { level: 'trace', stream: { write: (line: string) => void lines.push(line) } }
   })
   t.teardown(() => app.close())
-  await app.register(registryPlugin, { registry, authenticate: authenticate as never })
-  await app.register(http, { prefix: '/api' })
-  await app.register(uiStream)
-  await app.register(openAi, { prefix: '/v1' })
-  await app.register(agUi)
-  await app.register(mcp)
-  await app.register(a2a, { basePath: '/a2a' })
-  await app.register(realtime, { prefix: '/v1' })
+  await registerEverySurface(app, { authenticate: authenticate as never }, [{ type: 'text', text: 'Hello' }])
   const ask = ({ method, url, body }: (typeof REQUESTS)[string], headers: Record<string, string> = {}) =>
     app.inject({
       method: method ?? 'POST',

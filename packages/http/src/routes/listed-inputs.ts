@@ -13,8 +13,8 @@ import {
   RunRecordSchema,
   RunStatusSchema,
   seesAllOf,
-  type InputList,
-  sendPieces
+  sendPieces,
+  type InputList
 } from '@svc/registry/kit'
 import type { GivenAnswer } from '@svc/registry/wire-kit'
 import { formatInputCursor } from '@svc/registry/store-kit'

@@ -19,6 +19,14 @@ export const ToolChoiceSchema = Type.Union(
 )
 export type ToolChoice = Static<typeof ToolChoiceSchema>
 
+/** Why a choice cannot be followed with tools of these names; undefined if it can. */
+export function findChoiceFault(choice: ToolChoice, names: readonly string[]): string | undefined {
+  if (choice === 'auto' || choice === 'none') return undefined
+  const known = names.length === 0 ? 'there are no tools' : `there are ${names.join(', ')}`
+  if (choice === 'required') return names.length > 0 ? undefined : known
+  return names.includes(choice.toolName) ? undefined : `there is no tool "${choice.toolName}"; ${known}`
+}
+
 /** Texts that end an answer. */
 export const StopTextsSchema = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
   maxItems: 4,

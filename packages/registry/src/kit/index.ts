@@ -56,15 +56,19 @@ export { findEntry, resolveFrom } from '../app/find-entry.ts'
 export { splitRegisterOptions } from '../app/register-options.ts'
 export { requireNode, warnOfTimeouts } from '../app/start-checks.ts'
 
-export { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema } from '../contract/content-part.ts'
+export {
+  AcceptedMessageSchema,
+  ContentPartSchema,
+  isBlank,
+  MessageInputSchema
+} from '../contract/content-part.ts'
 export { codeOf, isCatalogued } from '../contract/create-error.ts'
 export { ClientToolsSchema } from '../contract/client-tool.ts'
-export { ToolChoiceSchema } from '../contract/tool-choice.ts'
+export { findChoiceFault, ToolChoiceSchema } from '../contract/tool-choice.ts'
 export { findJsonFault } from '../contract/json-fault.ts'
 export { MAX_NAME_LENGTH, requireName, RunnableKindSchema } from '../contract/names.ts'
 export { FinishReasonSchema, PART_SCHEMAS, PlaceSchema, ToolErrorSchema } from '../contract/part.ts'
 export { UsageSchema } from '../contract/usage.ts'
-export { isBlank } from '../contract/content-part.ts'
 export { isPromise } from '../contract/ports/awaitable.ts'
 export { memorySpaceOf } from '../contract/ports/memory-store.ts'
 export { ConversationSchema } from '../contract/ports/session-store.ts'

@@ -8,7 +8,12 @@ import { InstructionsSchema } from '../contract/run-body.ts'
 import { NO_METADATA, RunMetadataSchema, type RunMetadata } from '../contract/run-metadata.ts'
 import type { ChildCaller } from '../contract/run-context.ts'
 import type { Runnable } from '../contract/runnable.ts'
-import { StopTextsSchema, ToolChoiceSchema, type ToolChoice } from '../contract/tool-choice.ts'
+import {
+  findChoiceFault,
+  StopTextsSchema,
+  ToolChoiceSchema,
+  type ToolChoice
+} from '../contract/tool-choice.ts'
 import { RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN } from '../errors.ts'
 import { findFaults } from '../schemas/find-faults.ts'
 import { badInput, requireInput } from './require-input.ts'
@@ -142,12 +147,9 @@ function requireChoice(
   choice: ToolChoice,
   tools: NonNullable<CallerOptions['tools']> = []
 ): void {
-  if (toolNames === undefined || toolsVary === true || choice === 'auto' || choice === 'none') return
-  const names = [...tools.map(({ name }) => name), ...toolNames]
-  const known = names.length === 0 ? 'there are no tools' : `there are ${names.join(', ')}`
-  if (choice === 'required' ? names.length > 0 : names.includes(choice.toolName)) return
-  const fault = choice === 'required' ? known : `there is no tool "${choice.toolName}"; ${known}`
-  throw badInput([{ path: 'toolChoice', message: fault }])
+  if (toolNames === undefined || toolsVary === true) return
+  const fault = findChoiceFault(choice, [...tools.map(({ name }) => name), ...toolNames])
+  if (fault !== undefined) throw badInput([{ path: 'toolChoice', message: fault }])
 }
 
 function toMetadata(

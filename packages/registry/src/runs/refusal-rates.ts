@@ -1,3 +1,5 @@
+import { setNewest } from '../drop-oldest.ts'
+
 // Milliseconds over which refusals are counted, so many of which are often, and the most owners that are remembered.
 const WINDOW = 1_000
 const OFTEN = 20
@@ -16,9 +18,7 @@ export class RefusalRates {
   add(owner: string): void {
     const refusals = this.#recent(owner)
     if (refusals !== undefined) return void refusals.count++
-    this.#owners.delete(owner)
-    if (this.#owners.size >= MAX_OWNERS) this.#owners.delete(this.#owners.keys().next().value!)
-    this.#owners.set(owner, { since: performance.now(), count: 1 })
+    setNewest(this.#owners, owner, { since: performance.now(), count: 1 }, MAX_OWNERS)
   }
 
   /** True if the starts of an owner were refused more than 20 times within a second, just now. */

@@ -32,7 +32,8 @@ function replaceHalves(value: unknown): unknown {
   )
 }
 
-function isPlain(value: unknown): value is Record<string, unknown> {
+/** True for an object of no class, as JSON and literals make them. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

@@ -1,4 +1,5 @@
 import { RUN_ERR_BAD_INPUT, type RunContext, type ToolChoice } from '@svc/registry'
+import { findChoiceFault } from '@svc/registry/kit'
 import type { ToolSet } from '../tools/tool-set.ts'
 
 /**
@@ -27,11 +28,12 @@ export class CallerChoice {
   forStep({ names }: Pick<ToolSet, 'names'>): ToolChoice | undefined {
     if (this.#isOver) return undefined
     const choice = this.#choice
-    if (typeof choice === 'string' || names.includes(choice.toolName)) return choice
+    if (typeof choice === 'string') return choice
+    const fault = findChoiceFault(choice, names)
+    if (fault === undefined) return choice
     // Another member may have it.
     if (this.#isMember) return undefined
-    const known = names.length === 0 ? 'there are no tools' : `there are ${names.join(', ')}`
-    throw new RUN_ERR_BAD_INPUT(`toolChoice: there is no tool "${choice.toolName}"; ${known}`)
+    throw new RUN_ERR_BAD_INPUT(`toolChoice: ${fault}`)
   }
 
   /** A step is over, and has called these tools. */

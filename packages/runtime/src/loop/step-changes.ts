@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { ToolChoiceSchema, isBlank, requireOptions } from '@svc/registry/kit'
 import { prefixBadOptions, prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { isPlain } from '../json/well-formed.ts'
 import { appendMessage } from '../models/append-message.ts'
 import { toVendorPrompt } from '../models/vendor-prompt.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
@@ -83,9 +84,7 @@ export function joinSections(sections: readonly (string | undefined)[]): string 
 /** Copies lists and plain objects at any depth; other objects, such as URLs and bytes, are shared. */
 export function copyPlain<T>(value: T, finish: <Copy>(copy: Copy) => Copy = (copy) => copy): T {
   if (Array.isArray(value)) return finish(value.map((each: unknown) => copyPlain(each, finish))) as T
-  if (typeof value !== 'object' || value === null) return value
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
+  if (!isPlain(value)) return value
   return finish(
     Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copyPlain(each, finish)]))
   ) as T
