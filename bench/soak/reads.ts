@@ -43,11 +43,12 @@ async function measure(server: ServerProcess, where: string): Promise<Finding[]>
   const made = (await (await fetch(`${server.url}/made`)).json()) as Made
   const findings: Finding[] = []
   for (const [route, read] of Object.entries(ROUTES)) {
-    // What is compiled or opened at the first time is not of the readers.
-    await read(server, made)
+    const readAll = () => Promise.all(Array.from({ length: READERS }, () => read(server, made)))
+    // What is compiled or opened at the first time is not of the readers, nor how far V8 lets its young generation grow.
+    await readAll()
     const { rss } = await pulseOf(server)
     server.forgetPeak()
-    const sizes = await Promise.all(Array.from({ length: READERS }, () => read(server, made)))
+    const sizes = await readAll()
     const grown = (server.peakRss() - rss) / MEBIBYTE
     const { stop, turn } = await pulseOf(server)
     const what = `${route}, ${READERS} of ${(Math.max(...sizes) / 1e6).toFixed(1)} MB${where}`

@@ -1,5 +1,5 @@
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { codeOf, createJsonStream, requireSession } from '@svc/registry/kit'
+import { codeOf, createJsonStream, requireSession, reserveMemory } from '@svc/registry/kit'
 import { findActiveRun, readTurns, runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
 import type { StoredSession } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -8,12 +8,15 @@ import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { RunStream } from '../projection/run-stream.ts'
 import type { Surface } from '../surface.ts'
 import { knowsOutcomes } from '../wire/input.ts'
-import { encodeTurns, type TurnPlace } from './encode-turns.ts'
+import { encodeTurns, type Admit, type TurnPlace } from './encode-turns.ts'
 import type { ConnectQuery } from './thread-schemas.ts'
 import { fileUrlIn, type Thread } from './thread.ts'
 
 /** Messages of a session, unless the request says. */
 const PAGE = 100
+
+/** What is in memory of a part while it is sent: its JSON, its value, the content of its event, the event. */
+const COPIES = 4
 
 /** A comment: the thread has no runs. */
 const EMPTY = ': no runs\n\n'
@@ -40,7 +43,9 @@ export async function connect(
   const active = await findActiveRun(surface, thread, request.caller)
   const { session, turns } = await turnsOf(surface, thread, limit, request.caller)
   const ended = turns.filter(({ runId }) => runId !== active?.runId)
-  const head = encodeTurns(surface, session, ended, options)
+  // A run under way is followed for as long as it lasts.
+  const admit = active === undefined ? admitLargest(reply, request.caller.sub) : undefined
+  const head = encodeTurns(surface, session, ended, options, admit)
   tieToClient(surface.replies, reply)
   reply.headers(SSE_HEADERS)
   if (active === undefined) return reply.send(ended.length === 0 ? EMPTY : createJsonStream(head))
@@ -48,6 +53,17 @@ export async function connect(
   return reply
     .header('x-run-id', active.runId)
     .send(createSseStream(runs, active.runId, { heartbeat, projection }))
+}
+
+/** Reserves memory for the largest part so far, until the reply is over. */
+function admitLargest(reply: FastifyReply, owner: string): Admit {
+  let reserved = 0
+  return (bytes) => {
+    const missing = bytes * COPIES - reserved
+    if (missing <= 0) return undefined
+    reserved += missing
+    return reserveMemory(reply.raw, owner, missing)
+  }
 }
 
 /** The last turns of a thread, oldest first. Runnables that keep no turns, such as workflows, have their last runs only. */

@@ -152,4 +152,7 @@ async function* oneATurn(pieces: JsonPieces): AsyncGenerator<string, void> {
     yield piece
     await nextTurn()
   }
+  // A generator that is done keeps its arguments as they were when it last waited: a large value would last as long as its reply.
+  pieces = []
+  await Promise.resolve()
 }

@@ -1,4 +1,8 @@
-import { encodePieces, estimateLength, isShort } from '@svc/registry/kit'
+import { once } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createJsonStream, encodePieces, estimateLength, isShort } from '@svc/registry/kit'
 import * as fc from 'fast-check'
 import t from 'tap'
 
@@ -56,4 +60,20 @@ t.test('a length is estimated up to the given limit only', async (t) => {
   t.ok(seen < 1_000, `${seen} items`)
   t.equal(isShort('x'.repeat(100), 99), false)
   t.equal(isShort({ a: [1, 'b', null] }, 99), true)
+})
+
+t.test('a stream that is done holds its value no longer', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const begin = () => {
+    const value = { text: ['x'.repeat(100_000)] }
+    return { stream: createJsonStream(encodePieces(value)), held: new WeakRef(value) }
+  }
+  const { stream, held } = begin()
+  stream.resume()
+  await once(stream, 'end')
+  await turn()
+  collectGarbage()
+  t.equal(held.deref(), undefined)
+  t.ok(stream.readableEnded)
 })
