@@ -1,25 +1,28 @@
 import { createError } from '@svc/registry'
+import { surfaceErrors } from '@svc/registry/wire-kit'
 
-/** An option of the plugin, of `remoteAgent` or of `buildAgentCard` that is unknown or bad. */
-export const A2A_ERR_BAD_OPTION = createError<[string]>('A2A_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is registered already, with the same base path. */
-export const A2A_ERR_REGISTERED_TWICE = createError<[string]>(
-  'A2A_ERR_REGISTERED_TWICE',
-  '@svc/a2a is registered already with the %s: choose another',
-  500
-)
+export const {
+  BadOption: A2A_ERR_BAD_OPTION,
+  RegisteredTwice: A2A_ERR_REGISTERED_TWICE,
+  BadJson: A2A_ERR_BAD_JSON,
+  BadRequest: A2A_ERR_BAD_REQUEST,
+  Internal: A2A_ERR_INTERNAL,
+  NoToken: A2A_ERR_NO_TOKEN,
+  BodyTooLarge: A2A_ERR_BODY_TOO_LARGE
+} = surfaceErrors('A2A', '@svc/a2a', {
+  RegisteredTwice: '@svc/a2a is registered already with the %s: choose another',
+  Internal: 'Internal error',
+  NoToken: 'Credentials are required'
+})
+
 /** The server of gRPC cannot listen on its address. */
 export const A2A_ERR_GRPC_LISTEN = createError<[string, ErrorOptions?]>(
   'A2A_ERR_GRPC_LISTEN',
   'gRPC cannot listen on %s',
   500
 )
-/** The body is not JSON. */
-export const A2A_ERR_BAD_JSON = createError<[string]>('A2A_ERR_BAD_JSON', 'Bad JSON: %s', 400)
 /** The message of a request over gRPC is not one of its type. */
 export const A2A_ERR_BAD_PROTO = createError<[string]>('A2A_ERR_BAD_PROTO', 'Bad message: %s', 400)
-/** The body is JSON, but not a request. */
-export const A2A_ERR_BAD_REQUEST = createError<[string]>('A2A_ERR_BAD_REQUEST', 'Bad request: %s', 400)
 /** No served version has this method. */
 export const A2A_ERR_UNKNOWN_METHOD = createError<[string]>(
   'A2A_ERR_UNKNOWN_METHOD',
@@ -28,8 +31,6 @@ export const A2A_ERR_UNKNOWN_METHOD = createError<[string]>(
 )
 /** The parameters are invalid; `errors` lists the faults. */
 export const A2A_ERR_BAD_PARAMS = createError<[string]>('A2A_ERR_BAD_PARAMS', 'Bad parameters: %s', 400)
-/** An internal failure; the caller learns nothing else. */
-export const A2A_ERR_INTERNAL = createError('A2A_ERR_INTERNAL', 'Internal error', 500)
 /** The task does not exist, or belongs to another owner. */
 export const A2A_ERR_TASK_NOT_FOUND = createError('A2A_ERR_TASK_NOT_FOUND', 'Task not found', 404)
 /** The task has ended already. */
@@ -72,14 +73,10 @@ export const A2A_ERR_VERSION = createError<[string, string]>(
   'Version %s of the protocol is not served; %s is',
   400
 )
-/** Credentials are missing. */
-export const A2A_ERR_NO_TOKEN = createError('A2A_ERR_NO_TOKEN', 'Credentials are required', 401)
 /** The credentials are invalid. */
 export const A2A_ERR_BAD_TOKEN = createError('A2A_ERR_BAD_TOKEN', 'The credentials are not valid', 401)
 /** The caller may not do this. */
 export const A2A_ERR_FORBIDDEN = createError<[string]>('A2A_ERR_FORBIDDEN', 'Not allowed%s', 403)
-/** The body is larger than `limits.bodyLimit`. */
-export const A2A_ERR_BODY_TOO_LARGE = createError('A2A_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
 /** A hook of the app refused the request; the status and the text are those of its error. */
 export const A2A_ERR_REFUSED = createError<[string]>('A2A_ERR_REFUSED', '%s', 400)
 /** A remote A2A server is unreachable, or refuses a request. */

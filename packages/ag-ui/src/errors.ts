@@ -1,17 +1,23 @@
 import { createError } from '@svc/registry'
+import { errors } from './surface-errors.ts'
 
-/** An option is unknown or has an invalid value. */
-export const AGUI_ERR_BAD_OPTION = createError<[string]>('AGUI_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is already registered with this prefix. */
-export const AGUI_ERR_REGISTERED_TWICE = createError<[string]>(
-  'AGUI_ERR_REGISTERED_TWICE',
-  '@svc/ag-ui is already registered with the %s: choose another prefix',
-  500
-)
-/** The body is not valid JSON, or JSON that is not accepted. */
-export const AGUI_ERR_BAD_JSON = createError<[string]>('AGUI_ERR_BAD_JSON', 'Bad JSON: %s', 400)
-/** A query or a body does not match its schema. */
-export const AGUI_ERR_BAD_REQUEST = createError<[string]>('AGUI_ERR_BAD_REQUEST', 'Bad request: %s', 400)
+export const {
+  BadOption: AGUI_ERR_BAD_OPTION,
+  RegisteredTwice: AGUI_ERR_REGISTERED_TWICE,
+  BadJson: AGUI_ERR_BAD_JSON,
+  BadRequest: AGUI_ERR_BAD_REQUEST,
+  NoToken: AGUI_ERR_NO_TOKEN,
+  InvalidToken: AGUI_ERR_INVALID_TOKEN,
+  MissingScope: AGUI_ERR_MISSING_SCOPE,
+  Forbidden: AGUI_ERR_FORBIDDEN,
+  ForeignUser: AGUI_ERR_FOREIGN_USER,
+  CrossOrigin: AGUI_ERR_CROSS_ORIGIN,
+  UnknownRunnable: AGUI_ERR_UNKNOWN_RUNNABLE,
+  BodyTooLarge: AGUI_ERR_BODY_TOO_LARGE,
+  UnsupportedMedia: AGUI_ERR_UNSUPPORTED_MEDIA_TYPE,
+  Internal: AGUI_ERR_INTERNAL
+} = errors
+
 /** The last message cannot be the input of a run, or there is none. */
 export const AGUI_ERR_BAD_MESSAGE = createError<[string]>(
   'AGUI_ERR_BAD_MESSAGE',
@@ -23,32 +29,6 @@ export const AGUI_ERR_NOTHING_ANSWERED = createError(
   'AGUI_ERR_NOTHING_ANSWERED',
   'The last tool messages answer no call that a run of the thread waits for',
   400
-)
-/** The request has no token. */
-export const AGUI_ERR_NO_TOKEN = createError('AGUI_ERR_NO_TOKEN', 'A token is required', 401)
-/** The token is not valid, for whatever reason. */
-export const AGUI_ERR_INVALID_TOKEN = createError('AGUI_ERR_INVALID_TOKEN', 'The token is not valid', 401)
-/** The caller lacks the scope. */
-export const AGUI_ERR_MISSING_SCOPE = createError<[string]>(
-  'AGUI_ERR_MISSING_SCOPE',
-  'The scope "%s" is required',
-  403
-)
-/** The policy forbids this. */
-export const AGUI_ERR_FORBIDDEN = createError('AGUI_ERR_FORBIDDEN', 'This is not allowed', 403)
-/** `userId` names another user. */
-export const AGUI_ERR_FOREIGN_USER = createError('AGUI_ERR_FOREIGN_USER', 'userId must be your own', 403)
-/** A page of another site sent the request, with cookies. */
-export const AGUI_ERR_CROSS_ORIGIN = createError(
-  'AGUI_ERR_CROSS_ORIGIN',
-  'Not allowed for pages of another origin',
-  403
-)
-/** No exposed runnable has this name. */
-export const AGUI_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
-  'AGUI_ERR_UNKNOWN_RUNNABLE',
-  'No %s "%s"',
-  404
 )
 /** The run that is answered has ended, and has never waited for these answers. */
 export const AGUI_ERR_RUN_ENDED = createError(
@@ -62,17 +42,3 @@ export const AGUI_ERR_THREAD_WAITS = createError(
   'A run of the thread waits for an answer: send `resume`, or the results of its tool calls, or choose what happens with `forwardedProps.svc.whenBusy`',
   409
 )
-/** The body has more bytes than `bodyLimit`. */
-export const AGUI_ERR_BODY_TOO_LARGE = createError(
-  'AGUI_ERR_BODY_TOO_LARGE',
-  'The body is too large: send fewer messages',
-  413
-)
-/** The body is not plain JSON in UTF-8. */
-export const AGUI_ERR_UNSUPPORTED_MEDIA_TYPE = createError<[string]>(
-  'AGUI_ERR_UNSUPPORTED_MEDIA_TYPE',
-  'Unsupported body: %s',
-  415
-)
-/** The service failed; the log has the cause. */
-export const AGUI_ERR_INTERNAL = createError('AGUI_ERR_INTERNAL', 'Internal Server Error', 500)

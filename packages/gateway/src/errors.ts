@@ -1,13 +1,19 @@
 import { createError } from '@svc/registry'
+import { errors } from './surface-errors.ts'
 
-/** An option is unknown or has an invalid value. */
-export const GTW_ERR_BAD_OPTION = createError<[string]>('GTW_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is already registered with this namespace. */
-export const GTW_ERR_REGISTERED_TWICE = createError<[string]>(
-  'GTW_ERR_REGISTERED_TWICE',
-  '@svc/gateway is already registered with the %s: choose another',
-  500
-)
+export const {
+  BadOption: GTW_ERR_BAD_OPTION,
+  RegisteredTwice: GTW_ERR_REGISTERED_TWICE,
+  NoToken: GTW_ERR_NO_TOKEN,
+  InvalidToken: GTW_ERR_INVALID_TOKEN,
+  MissingScope: GTW_ERR_MISSING_SCOPE,
+  Forbidden: GTW_ERR_FORBIDDEN,
+  ForeignUser: GTW_ERR_FOREIGN_USER,
+  CrossOrigin: GTW_ERR_CROSS_ORIGIN,
+  UnknownRunnable: GTW_ERR_UNKNOWN_RUNNABLE,
+  Internal: GTW_ERR_INTERNAL
+} = errors
+
 /** The payload of an event does not match its schema. */
 export const GTW_ERR_BAD_PAYLOAD = createError<[string]>('GTW_ERR_BAD_PAYLOAD', 'Bad payload: %s', 400)
 /** `after` of `run.watch` is not the number of a part of the run. */
@@ -16,36 +22,10 @@ export const GTW_ERR_BAD_AFTER = createError(
   '"after" must be the number of a part of this run, or 0',
   400
 )
-/** The handshake has no token. */
-export const GTW_ERR_NO_TOKEN = createError('GTW_ERR_NO_TOKEN', 'A token is required', 401)
-/** The token is not valid, for whatever reason. */
-export const GTW_ERR_INVALID_TOKEN = createError('GTW_ERR_INVALID_TOKEN', 'The token is not valid', 401)
 /** The token of the socket has expired: reconnect with another. */
 export const GTW_ERR_TOKEN_EXPIRED = createError('GTW_ERR_TOKEN_EXPIRED', 'The token has expired', 401)
-/** The caller lacks the scope. */
-export const GTW_ERR_MISSING_SCOPE = createError<[string]>(
-  'GTW_ERR_MISSING_SCOPE',
-  'The scope "%s" is required',
-  403
-)
-/** The policy forbids this. */
-export const GTW_ERR_FORBIDDEN = createError('GTW_ERR_FORBIDDEN', 'This is not allowed', 403)
-/** `userId` names another user. */
-export const GTW_ERR_FOREIGN_USER = createError('GTW_ERR_FOREIGN_USER', 'userId must be your own', 403)
-/** A page of another site opened the connection, with the token in a cookie. */
-export const GTW_ERR_CROSS_ORIGIN = createError(
-  'GTW_ERR_CROSS_ORIGIN',
-  'Not allowed for pages of another origin',
-  403
-)
 /** The connection tried to enter the namespace again while the first handshake was pending. */
 export const GTW_ERR_HANDSHAKE_TWICE = createError('GTW_ERR_HANDSHAKE_TWICE', 'Two handshakes at once', 409)
-/** No exposed agent, team or workflow has this name. */
-export const GTW_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
-  'GTW_ERR_UNKNOWN_RUNNABLE',
-  'No %s "%s"',
-  404
-)
 /** No event has this name. */
 export const GTW_ERR_UNKNOWN_EVENT = createError<[string]>('GTW_ERR_UNKNOWN_EVENT', 'No such event: %s', 404)
 /** The connection sent more events than `limits.eventsPerSecond`. */
@@ -88,5 +68,3 @@ export const GTW_ERR_TOO_MANY_WAITING = createError(
   'Too many connections wait for admission',
   429
 )
-/** The service failed; the log has the cause. */
-export const GTW_ERR_INTERNAL = createError('GTW_ERR_INTERNAL', 'Internal Server Error', 500)

@@ -12,14 +12,7 @@ import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'
 import { generateAsyncApi } from './asyncapi/async-api.ts'
-import {
-  GTW_ERR_BAD_OPTION,
-  GTW_ERR_FORBIDDEN,
-  GTW_ERR_FOREIGN_USER,
-  GTW_ERR_MISSING_SCOPE,
-  GTW_ERR_REGISTERED_TWICE,
-  GTW_ERR_UNKNOWN_RUNNABLE
-} from './errors.ts'
+import { GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE } from './errors.ts'
 import { serveSocket } from './handlers/serve-socket.ts'
 import { forceCloseAll } from './links/force-close.ts'
 import { guardServer } from './links/guarded-server.ts'
@@ -31,19 +24,13 @@ import { guardMiddleware } from './sockets/guard-middleware.ts'
 import { RunKeeper } from './sockets/run-keeper.ts'
 import { HIDDEN, openSocketServer, warnOfPolling } from './sockets/socket-server.ts'
 import type { GatewayPolicy } from './surface.ts'
+import { errors } from './surface-errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** The Socket.IO server. */
     io: Server
   }
-}
-
-const ADMISSION_ERRORS = {
-  Forbidden: GTW_ERR_FORBIDDEN,
-  MissingScope: GTW_ERR_MISSING_SCOPE,
-  UnknownRunnable: GTW_ERR_UNKNOWN_RUNNABLE,
-  ForeignUser: GTW_ERR_FOREIGN_USER
 }
 
 /** Agents, teams and workflows over Socket.IO; adds a run engine to an app that has none. */
@@ -71,7 +58,7 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
     ...{ runs, exposed, policy, log },
     ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
-    errors: ADMISSION_ERRORS
+    errors
   }
   const calls = new LiveCalls(admitting, reconnectGrace)
   const surface = { ...admitting, keeper, calls, settings }

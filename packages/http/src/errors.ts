@@ -1,13 +1,22 @@
 import { createError } from '@svc/registry'
+import { errors } from './surface-errors.ts'
 
-/** An option is unknown or has an invalid value. */
-export const HTTP_ERR_BAD_OPTION = createError<[string]>('HTTP_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is already registered with this prefix. */
-export const HTTP_ERR_REGISTERED_TWICE = createError<[string]>(
-  'HTTP_ERR_REGISTERED_TWICE',
-  '@svc/http is already registered with the %s: choose another',
-  500
-)
+export const {
+  BadOption: HTTP_ERR_BAD_OPTION,
+  RegisteredTwice: HTTP_ERR_REGISTERED_TWICE,
+  BadJson: HTTP_ERR_BAD_JSON,
+  BadRequest: HTTP_ERR_BAD_REQUEST,
+  NoToken: HTTP_ERR_NO_TOKEN,
+  InvalidToken: HTTP_ERR_INVALID_TOKEN,
+  MissingScope: HTTP_ERR_MISSING_SCOPE,
+  Forbidden: HTTP_ERR_FORBIDDEN,
+  ForeignUser: HTTP_ERR_FOREIGN_USER,
+  CrossOrigin: HTTP_ERR_CROSS_ORIGIN,
+  UnknownRunnable: HTTP_ERR_UNKNOWN_RUNNABLE,
+  BodyTooLarge: HTTP_ERR_BODY_TOO_LARGE,
+  Internal: HTTP_ERR_INTERNAL
+} = errors
+
 /** The body or the query does not match the schema of the route; `errors` lists the faults. */
 export const HTTP_ERR_VALIDATION = createError<[string]>('HTTP_ERR_VALIDATION', '%s', 400)
 /** `Idempotency-Key` is empty, too long, or not visible ASCII. */
@@ -16,8 +25,6 @@ export const HTTP_ERR_BAD_IDEMPOTENCY_KEY = createError(
   'Idempotency-Key must be 1 to 255 visible ASCII characters',
   400
 )
-/** The body is not valid JSON, or JSON that is not accepted. */
-export const HTTP_ERR_BAD_JSON = createError<[string]>('HTTP_ERR_BAD_JSON', 'Bad JSON: %s', 400)
 /** The body is no complete multipart form, or has a field that is not accepted. */
 export const HTTP_ERR_BAD_MULTIPART = createError<[string]>(
   'HTTP_ERR_BAD_MULTIPART',
@@ -38,42 +45,12 @@ export const HTTP_ERR_BAD_LAST_EVENT_ID = createError(
   'Last-Event-ID or "after" must be the number of a part of this run, or 0',
   400
 )
-/** The server, or code of the app before the routes, refused the request without a code of its own. */
-export const HTTP_ERR_BAD_REQUEST = createError<[string]>('HTTP_ERR_BAD_REQUEST', '%s', 400)
-/** The request has no token. */
-export const HTTP_ERR_NO_TOKEN = createError('HTTP_ERR_NO_TOKEN', 'A token is required', 401)
-/** The token is not valid, for whatever reason. */
-export const HTTP_ERR_INVALID_TOKEN = createError('HTTP_ERR_INVALID_TOKEN', 'The token is not valid', 401)
-/** The caller lacks the scope. */
-export const HTTP_ERR_MISSING_SCOPE = createError<[string]>(
-  'HTTP_ERR_MISSING_SCOPE',
-  'The scope "%s" is required',
-  403
-)
-/** The policy forbids this. */
-export const HTTP_ERR_FORBIDDEN = createError('HTTP_ERR_FORBIDDEN', 'This is not allowed', 403)
-/** `userId` names another user. */
-export const HTTP_ERR_FOREIGN_USER = createError('HTTP_ERR_FOREIGN_USER', 'userId must be your own', 403)
-/** A page of another site sent the request, with the token in a cookie. */
-export const HTTP_ERR_CROSS_ORIGIN = createError(
-  'HTTP_ERR_CROSS_ORIGIN',
-  'Not allowed for pages of another origin',
-  403
-)
 /** No such route. */
 export const HTTP_ERR_ROUTE_NOT_FOUND = createError<[string]>(
   'HTTP_ERR_ROUTE_NOT_FOUND',
   'No route for %s on this path',
   404
 )
-/** No exposed agent, team or workflow has this name. */
-export const HTTP_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
-  'HTTP_ERR_UNKNOWN_RUNNABLE',
-  'No %s "%s"',
-  404
-)
-/** The body is larger than `limits.bodyLimit`. */
-export const HTTP_ERR_BODY_TOO_LARGE = createError('HTTP_ERR_BODY_TOO_LARGE', 'The body is too large', 413)
 /** A file or all files together exceed the limits of `fileUpload`, or there are too many. */
 export const HTTP_ERR_UPLOAD_TOO_LARGE = createError<[string]>(
   'HTTP_ERR_UPLOAD_TOO_LARGE',
@@ -122,8 +99,6 @@ export const HTTP_ERR_HEADERS_TOO_LARGE = createError(
 )
 /** The client disconnected before its reply was complete; appears in the log only. */
 export const HTTP_ERR_CLIENT_CLOSED = createError('HTTP_ERR_CLIENT_CLOSED', 'The client disconnected', 499)
-/** The service failed; the log has the cause. */
-export const HTTP_ERR_INTERNAL = createError('HTTP_ERR_INTERNAL', 'Internal Server Error', 500)
 /** `jwt` is set but `@fastify/jwt` is not installed. */
 export const HTTP_ERR_JWT_NOT_INSTALLED = createError(
   'HTTP_ERR_JWT_NOT_INSTALLED',

@@ -12,7 +12,7 @@ import { OpenReplies } from '@svc/registry/sse'
 import { keepPrivate } from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { ADMISSION_ERRORS, createPolicy } from './auth/policy.ts'
+import { createPolicy } from './auth/policy.ts'
 import { requireAccess } from './auth/require-access.ts'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_REGISTERED_TWICE } from './errors.ts'
 import { learnMethods } from './errors/allowed-methods.ts'
@@ -40,6 +40,7 @@ import { sessionsRoutes } from './routes/sessions.ts'
 import { streamRoutes } from './routes/stream.ts'
 import type { HttpScope, TypeBoxTypeProvider } from './surface.ts'
 import { takeRunForms } from './uploads/take-run-forms.ts'
+import { errors } from './surface-errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -97,7 +98,7 @@ export async function serve(
       runs,
       exposed,
       policy,
-      errors: ADMISSION_ERRORS,
+      errors,
       replies,
       heartbeat,
       baseOf,

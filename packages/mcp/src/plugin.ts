@@ -13,11 +13,11 @@ import { MCP_ERR_REGISTERED_TWICE } from './errors.ts'
 import { answerPreflights, guardOrigins } from './http/guard-origins.ts'
 import { mcpRoutes } from './http/mcp-routes.ts'
 import { describeResource } from './http/protected-resource.ts'
-import { REQUEST_ERRORS } from './http/request-errors.ts'
 import { idOf } from './protocol/message.ts'
 import { resolveOptions, type McpOptions } from './options.ts'
 import { rpcCodeOf } from './server/to-rpc-error.ts'
 import { createSurface } from './surface.ts'
+import { errors } from './surface-errors.ts'
 
 const PATH = '/mcp'
 
@@ -34,8 +34,8 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
     requireFreePlace(rootOf(scope), '@svc/mcp', place, (taken) => new MCP_ERR_REGISTERED_TWICE(taken))
     const surface = createSurface(app, settings, place, prefix + PATH)
     keepPrivate(scope)
-    requireStrictJson(scope, { ...settings, errors: REQUEST_ERRORS })
-    refuseRequests(scope, REQUEST_ERRORS, (refusal, { body }) => ({
+    requireStrictJson(scope, { ...settings, errors })
+    refuseRequests(scope, errors, (refusal, { body }) => ({
       jsonrpc: '2.0',
       id: idOf(body),
       error: { code: rpcCodeOf(refusal), message: refusal.message, data: { code: refusal.code } }
@@ -54,7 +54,7 @@ async function mcp(app: FastifyInstance, options: McpOptions & RegisterOptions):
     await scope.register(async (guarded) => {
       // Pages of these origins were let in already.
       const pages = settings.origins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])
-      identifyCallers(guarded, { ...surface.policy, hosts: [...hosts, ...pages] }, REQUEST_ERRORS)
+      identifyCallers(guarded, { ...surface.policy, hosts: [...hosts, ...pages] }, errors)
       refuseFloods(guarded, { runs: surface.runs, ownerOf: ({ caller }) => caller.sub })
       mcpRoutes(guarded, surface, PATH)
     })

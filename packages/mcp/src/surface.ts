@@ -9,16 +9,11 @@ import {
 } from '@svc/registry/kit'
 import { OpenReplies } from '@svc/registry/sse'
 import type { FastifyInstance } from 'fastify'
-import {
-  MCP_ERR_BAD_OPTION,
-  MCP_ERR_FORBIDDEN,
-  MCP_ERR_FOREIGN_USER,
-  MCP_ERR_MISSING_SCOPE,
-  MCP_ERR_UNKNOWN_RUNNABLE
-} from './errors.ts'
+import { MCP_ERR_BAD_OPTION } from './errors.ts'
 import type { McpSettings } from './options.ts'
 import { identityOf } from './server/describe-server.ts'
 import { Subscriptions } from './subscriptions/subscriptions.ts'
+import { errors } from './surface-errors.ts'
 
 /** Shared by all requests. */
 export interface Surface extends AdmittingSurface {
@@ -43,13 +38,6 @@ export function credentialsPageOf(
   return (inputId: string) => credentialsUrl({ runId, inputId })
 }
 
-const ADMISSION_ERRORS = {
-  Forbidden: MCP_ERR_FORBIDDEN,
-  MissingScope: MCP_ERR_MISSING_SCOPE,
-  UnknownRunnable: MCP_ERR_UNKNOWN_RUNNABLE,
-  ForeignUser: MCP_ERR_FOREIGN_USER
-}
-
 /** Creates the surface of a scope. @throws MCP_ERR_BAD_OPTION */
 export function createSurface(
   { runs, registry }: Pick<FastifyInstance, 'runs' | 'registry'>,
@@ -71,7 +59,7 @@ export function createSurface(
     subscriptions: new Subscriptions(),
     identity: identityOf(settings),
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
-    errors: ADMISSION_ERRORS,
+    errors,
     clientInstructions: false,
     clientTools: false
   }

@@ -1,17 +1,24 @@
 import { createError } from '@svc/registry'
+import { errors } from './surface-errors.ts'
 
-/** An option is unknown or has an invalid value. */
-export const OPENAI_ERR_BAD_OPTION = createError<[string]>('OPENAI_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is already registered with this prefix. */
-export const OPENAI_ERR_REGISTERED_TWICE = createError<[string]>(
-  'OPENAI_ERR_REGISTERED_TWICE',
-  '@svc/openai is already registered with the %s: choose another prefix',
-  500
-)
-/** The body is not valid JSON, or JSON that is not accepted. */
-export const OPENAI_ERR_BAD_JSON = createError<[string]>('OPENAI_ERR_BAD_JSON', 'Bad JSON: %s', 400)
-/** A query or a body does not match its schema, or its fields do not fit each other. */
-export const OPENAI_ERR_BAD_REQUEST = createError<[string]>('OPENAI_ERR_BAD_REQUEST', 'Bad request: %s', 400)
+export { OPENAI_ERR_UNKNOWN_MODEL } from './surface-errors.ts'
+
+export const {
+  BadOption: OPENAI_ERR_BAD_OPTION,
+  RegisteredTwice: OPENAI_ERR_REGISTERED_TWICE,
+  BadJson: OPENAI_ERR_BAD_JSON,
+  BadRequest: OPENAI_ERR_BAD_REQUEST,
+  NoToken: OPENAI_ERR_NO_TOKEN,
+  InvalidToken: OPENAI_ERR_INVALID_TOKEN,
+  MissingScope: OPENAI_ERR_MISSING_SCOPE,
+  Forbidden: OPENAI_ERR_FORBIDDEN,
+  ForeignUser: OPENAI_ERR_FOREIGN_USER,
+  CrossOrigin: OPENAI_ERR_CROSS_ORIGIN,
+  BodyTooLarge: OPENAI_ERR_BODY_TOO_LARGE,
+  UnsupportedMedia: OPENAI_ERR_UNSUPPORTED_MEDIA_TYPE,
+  Internal: OPENAI_ERR_INTERNAL
+} = errors
+
 /** The request asks for what this service does not do. */
 export const OPENAI_ERR_UNSUPPORTED = createError<[string]>(
   'OPENAI_ERR_UNSUPPORTED',
@@ -29,36 +36,6 @@ export const OPENAI_ERR_NOT_CONTINUABLE = createError<[string]>(
   'OPENAI_ERR_NOT_CONTINUABLE',
   'No request can follow the response "%s": it began with a conversation that the client keeps, or it did not succeed',
   400
-)
-/** The request has no token. */
-export const OPENAI_ERR_NO_TOKEN = createError('OPENAI_ERR_NO_TOKEN', 'A token is required', 401)
-/** The token is not valid, for whatever reason. */
-export const OPENAI_ERR_INVALID_TOKEN = createError('OPENAI_ERR_INVALID_TOKEN', 'The token is not valid', 401)
-/** The caller lacks the scope. */
-export const OPENAI_ERR_MISSING_SCOPE = createError<[string]>(
-  'OPENAI_ERR_MISSING_SCOPE',
-  'The scope "%s" is required',
-  403
-)
-/** The policy forbids this. */
-export const OPENAI_ERR_FORBIDDEN = createError('OPENAI_ERR_FORBIDDEN', 'This is not allowed', 403)
-/** A conversation of another user. */
-export const OPENAI_ERR_FOREIGN_USER = createError(
-  'OPENAI_ERR_FOREIGN_USER',
-  'The conversation must be your own',
-  403
-)
-/** A page of another site sent the request, with cookies. */
-export const OPENAI_ERR_CROSS_ORIGIN = createError(
-  'OPENAI_ERR_CROSS_ORIGIN',
-  'Not allowed for pages of another origin',
-  403
-)
-/** No exposed runnable is the model of this name. */
-export const OPENAI_ERR_UNKNOWN_MODEL = createError<[string]>(
-  'OPENAI_ERR_UNKNOWN_MODEL',
-  'The model "%s" does not exist or you do not have access to it',
-  404
 )
 /** No route of the plugin has this method and path. */
 export const OPENAI_ERR_ROUTE_NOT_FOUND = createError<[string]>(
@@ -84,17 +61,3 @@ export const OPENAI_ERR_UNDER_WAY = createError<[string]>(
   'The response "%s" is under way: cancel it first',
   409
 )
-/** The body has more bytes than `bodyLimit`. */
-export const OPENAI_ERR_BODY_TOO_LARGE = createError(
-  'OPENAI_ERR_BODY_TOO_LARGE',
-  'The body is too large',
-  413
-)
-/** The body is not plain JSON in UTF-8. */
-export const OPENAI_ERR_UNSUPPORTED_MEDIA_TYPE = createError<[string]>(
-  'OPENAI_ERR_UNSUPPORTED_MEDIA_TYPE',
-  'Unsupported body: %s',
-  415
-)
-/** The service failed; the log has the cause. */
-export const OPENAI_ERR_INTERNAL = createError('OPENAI_ERR_INTERNAL', 'Internal Server Error', 500)

@@ -27,4 +27,3 @@ export function resolveOptions(given: OpenAiOptions & RegisterOptions) {
   const settings = resolveWireOptions(given, OPENAI_ERR_BAD_OPTION, own, OpenAiOptionsSchema)
   return { ...settings, toolCalls: given.toolCalls ?? ('mcp_call' as const) }
 }
-export type OpenAiSettings = ReturnType<typeof resolveOptions>

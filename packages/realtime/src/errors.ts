@@ -1,17 +1,21 @@
 import { createError } from '@svc/registry'
+import { errors } from './surface-errors.ts'
 
-/** An option is unknown or has an invalid value. */
-export const RT_ERR_BAD_OPTION = createError<[string]>('RT_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The plugin is already registered with this path. */
-export const RT_ERR_REGISTERED_TWICE = createError<[string]>(
-  'RT_ERR_REGISTERED_TWICE',
-  '@svc/realtime is already registered with the %s: choose another prefix',
-  500
-)
-/** The body of `client_secrets` is not valid JSON, or JSON that is not accepted. */
-export const RT_ERR_BAD_JSON = createError<[string]>('RT_ERR_BAD_JSON', 'Bad JSON: %s', 400)
-/** A query or a body does not match its schema. */
-export const RT_ERR_BAD_REQUEST = createError<[string]>('RT_ERR_BAD_REQUEST', 'Bad request: %s', 400)
+export const {
+  BadOption: RT_ERR_BAD_OPTION,
+  RegisteredTwice: RT_ERR_REGISTERED_TWICE,
+  BadJson: RT_ERR_BAD_JSON,
+  BadRequest: RT_ERR_BAD_REQUEST,
+  NoToken: RT_ERR_NO_TOKEN,
+  InvalidToken: RT_ERR_INVALID_TOKEN,
+  MissingScope: RT_ERR_MISSING_SCOPE,
+  Forbidden: RT_ERR_FORBIDDEN,
+  ForeignUser: RT_ERR_FOREIGN_USER,
+  CrossOrigin: RT_ERR_CROSS_ORIGIN,
+  UnknownRunnable: RT_ERR_UNKNOWN_RUNNABLE,
+  Internal: RT_ERR_INTERNAL
+} = errors
+
 /** The URL names no voice agent. */
 export const RT_ERR_NO_MODEL = createError(
   'RT_ERR_NO_MODEL',
@@ -24,22 +28,8 @@ export const RT_ERR_SECRET_TOO_LARGE = createError<[number]>(
   'The session does not fit into a client secret of %d characters: shorten its instructions or tools',
   400
 )
-/** The request has no token. */
-export const RT_ERR_NO_TOKEN = createError('RT_ERR_NO_TOKEN', 'A token is required', 401)
-/** The token or the client secret is not valid, for whatever reason. */
-export const RT_ERR_INVALID_TOKEN = createError('RT_ERR_INVALID_TOKEN', 'The token is not valid', 401)
 /** The token of the connection has expired: reconnect with another. */
 export const RT_ERR_TOKEN_EXPIRED = createError('RT_ERR_TOKEN_EXPIRED', 'The token has expired', 401)
-/** The caller lacks the scope. */
-export const RT_ERR_MISSING_SCOPE = createError<[string]>(
-  'RT_ERR_MISSING_SCOPE',
-  'The scope "%s" is required',
-  403
-)
-/** The policy forbids this. */
-export const RT_ERR_FORBIDDEN = createError('RT_ERR_FORBIDDEN', 'This is not allowed', 403)
-/** `userId` names another user. */
-export const RT_ERR_FOREIGN_USER = createError('RT_ERR_FOREIGN_USER', 'userId must be your own', 403)
 /** The client secret is for another voice agent. */
 export const RT_ERR_OTHER_MODEL = createError<[string]>(
   'RT_ERR_OTHER_MODEL',
@@ -51,18 +41,6 @@ export const RT_ERR_OTHER_SESSION = createError<[string]>(
   'RT_ERR_OTHER_SESSION',
   'The client secret does not allow another "%s": ask for a secret with it',
   403
-)
-/** A page of another site opened the connection, with cookies. */
-export const RT_ERR_CROSS_ORIGIN = createError(
-  'RT_ERR_CROSS_ORIGIN',
-  'Not allowed for pages of another origin',
-  403
-)
-/** No exposed agent has this name. */
-export const RT_ERR_UNKNOWN_RUNNABLE = createError<[string, string]>(
-  'RT_ERR_UNKNOWN_RUNNABLE',
-  'No %s "%s"',
-  404
 )
 /** Another connection took over the call. */
 export const RT_ERR_REPLACED = createError('RT_ERR_REPLACED', 'Another connection has the call now', 409)
@@ -88,5 +66,3 @@ export const RT_ERR_HANDSHAKE_TIMEOUT = createError<[number]>(
   'The client was not admitted within %d ms: try again',
   503
 )
-/** The service failed; the log has the cause. */
-export const RT_ERR_INTERNAL = createError('RT_ERR_INTERNAL', 'Internal Server Error', 500)

@@ -8,15 +8,10 @@ import {
 } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
 import type { Conversation } from './conversation/conversation.ts'
-import {
-  RT_ERR_BAD_OPTION,
-  RT_ERR_FOREIGN_USER,
-  RT_ERR_FORBIDDEN,
-  RT_ERR_MISSING_SCOPE,
-  RT_ERR_UNKNOWN_RUNNABLE
-} from './errors.ts'
+import { RT_ERR_BAD_OPTION } from './errors.ts'
 import type { RealtimeSettings } from './options.ts'
 import { ClientSecrets } from './secrets/client-secrets.ts'
+import { errors } from './surface-errors.ts'
 
 /** Shared by all connections. */
 export interface Surface extends CallSurface {
@@ -26,13 +21,6 @@ export interface Surface extends CallSurface {
   readonly calls: LiveCalls
   /** The conversations of the calls in progress, by the id of their run. */
   readonly conversations: Map<string, Conversation>
-}
-
-const ADMISSION_ERRORS = {
-  Forbidden: RT_ERR_FORBIDDEN,
-  MissingScope: RT_ERR_MISSING_SCOPE,
-  UnknownRunnable: RT_ERR_UNKNOWN_RUNNABLE,
-  ForeignUser: RT_ERR_FOREIGN_USER
 }
 
 /** Creates the surface of a scope. @throws RT_ERR_BAD_OPTION */
@@ -58,7 +46,7 @@ export function createSurface(
     ...{ runs, exposed, policy, log },
     ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
-    errors: ADMISSION_ERRORS
+    errors
   }
   return {
     ...surface,

@@ -1,12 +1,17 @@
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
 import { codeOf, createJsonStream, requireSession, reserveMemory } from '@svc/registry/kit'
-import { findActiveRun, readTurns, runsOfConversation, tieToClient } from '@svc/registry/wire-kit'
+import {
+  findActiveRun,
+  readTurns,
+  runsOfConversation,
+  tieToClient,
+  type WireSurface
+} from '@svc/registry/wire-kit'
 import type { StoredSession } from '@svc/registry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toUserMessage } from '../messages/user-message.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { RunStream } from '../projection/run-stream.ts'
-import type { Surface } from '../surface.ts'
 import { knowsOutcomes } from '../wire/input.ts'
 import { encodeTurns, type Admit, type TurnPlace } from './encode-turns.ts'
 import type { ConnectQuery } from './thread-schemas.ts'
@@ -27,7 +32,7 @@ const EMPTY = ': no runs\n\n'
  * @throws AGUI_ERR_FOREIGN_USER, RUN_ERR_STORE
  */
 export async function connect(
-  surface: Surface,
+  surface: WireSurface,
   thread: Thread,
   { protocolVersion, limit = PAGE }: ConnectQuery,
   request: FastifyRequest,
@@ -68,7 +73,7 @@ function admitLargest(reply: FastifyReply, owner: string): Admit {
 
 /** The last turns of a thread, oldest first. Runnables that keep no turns, such as workflows, have their last runs only. */
 async function turnsOf(
-  surface: Surface,
+  surface: WireSurface,
   thread: Thread,
   limit: number,
   caller: FastifyRequest['caller']

@@ -1,13 +1,18 @@
 import { reachesOwner, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, type RunSummary } from '@svc/registry'
 import { mayAnswer } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
-import { answerInputs, requireRunOf, tieToClient, type GivenAnswer } from '@svc/registry/wire-kit'
+import {
+  answerInputs,
+  type GivenAnswer,
+  requireRunOf,
+  tieToClient,
+  type WireSurface
+} from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_NOTHING_ANSWERED, AGUI_ERR_RUN_ENDED } from '../errors.ts'
 import { runOfCall, toGivenAnswers, type Answers } from '../messages/read-answers.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { encodeEvents } from '../projection/run-stream.ts'
-import type { Surface } from '../surface.ts'
 import { knowsOutcomes, type RunAgentInput } from '../wire/input.ts'
 import { readSoFar, type Wait } from './read-so-far.ts'
 import { fileUrlIn, sendStream, type Thread } from './thread.ts'
@@ -19,7 +24,7 @@ import { fileUrlIn, sendStream, type Thread } from './thread.ts'
  * @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, AGUI_ERR_NOTHING_ANSWERED, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
  */
 export async function continueRun(
-  surface: Surface,
+  surface: WireSurface,
   thread: Thread,
   answers: Answers,
   request: FastifyRequest & { body: RunAgentInput },
@@ -52,7 +57,7 @@ export async function continueRun(
 
 /** The run that asked for what is answered. @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, AGUI_ERR_NOTHING_ANSWERED */
 async function requireAsking(
-  surface: Surface,
+  surface: WireSurface,
   thread: Thread,
   { resume, results }: Answers,
   { caller }: Pick<FastifyRequest, 'caller'>

@@ -1,9 +1,8 @@
 import type { SessionKey } from '@svc/registry'
 import { sizeOfEntry } from '@svc/registry/store-kit'
-import { partsOfTurn, readPresent, readTurn, type Turn } from '@svc/registry/wire-kit'
+import { partsOfTurn, readPresent, readTurn, type Turn, type WireSurface } from '@svc/registry/wire-kit'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { encodeEntry, encodeEvents } from '../projection/run-stream.ts'
-import type { Surface } from '../surface.ts'
 
 /** Where a turn is found, without its messages. */
 export type TurnPlace = Pick<Turn, 'runId' | 'end'>
@@ -21,7 +20,7 @@ const PIECE = 32_768
  * @throws RUN_ERR_STORE
  */
 export async function* encodeTurns(
-  surface: Surface,
+  surface: WireSurface,
   session: SessionKey | undefined,
   turns: readonly TurnPlace[],
   options: EventOptions,
@@ -31,7 +30,7 @@ export async function* encodeTurns(
 }
 
 async function* encodeTurn(
-  { runs }: Surface,
+  { runs }: WireSurface,
   session: SessionKey | undefined,
   turn: TurnPlace,
   options: EventOptions,

@@ -1,7 +1,7 @@
 import { isTerminalStatus, type Runnable, type WhenBusy } from '@svc/registry'
 import { ownerOfSessions } from '@svc/registry/kit'
 import type { FastifyRequest } from 'fastify'
-import type { Surface } from '../surface.ts'
+import type { WireSurface } from '@svc/registry/wire-kit'
 import type { RunAgentInput } from '../wire/input.ts'
 import type { Thread } from './thread.ts'
 
@@ -13,7 +13,7 @@ const OWN_ID = /^([A-Za-z0-9]+)-(?:call-)?\d+(?:-result)?$/
  * join the run under way.
  */
 export async function turnBefore(
-  { exposed, runs, ...surface }: Surface,
+  { exposed, runs, ...surface }: WireSurface,
   { kind, name, sessionId, userId }: Thread,
   runnable: Runnable,
   whenBusy: WhenBusy | undefined,

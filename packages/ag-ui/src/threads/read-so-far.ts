@@ -1,6 +1,5 @@
-import { readPresent } from '@svc/registry/wire-kit'
+import { readPresent, type WireSurface } from '@svc/registry/wire-kit'
 import type { RunEvents } from '../projection/run-events.ts'
-import type { Surface } from '../surface.ts'
 
 /** A place where a run began to wait, and for what. */
 export interface Wait {
@@ -10,7 +9,7 @@ export interface Wait {
 
 /** Reads the log of a run up to a part, default all that it has now; returns where the run began to wait. @throws RUN_ERR_STORE */
 export async function readSoFar(
-  { runs }: Surface,
+  { runs }: WireSurface,
   runId: string,
   events: RunEvents,
   until = Infinity

@@ -2,13 +2,12 @@ import { hash } from 'node:crypto'
 import type { RunBody, StartKey } from '@svc/registry'
 import { givenOf, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
-import { startUnlessWaiting, tieToClient } from '@svc/registry/wire-kit'
+import { startUnlessWaiting, tieToClient, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
 import { toInput, toInstructions } from '../messages/to-input.ts'
 import { RunEvents } from '../projection/run-events.ts'
 import { encodeEvents } from '../projection/run-stream.ts'
-import type { Surface } from '../surface.ts'
 import { knowsOutcomes, readForwarded, type AgUiTool, type RunAgentInput } from '../wire/input.ts'
 import type { AgUiMessage } from '../wire/messages.ts'
 import { turnBefore } from './find-turn.ts'
@@ -22,7 +21,7 @@ import { fileUrlIn, sendStream, type Thread } from './thread.ts'
  * AGUI_ERR_FOREIGN_USER, AGUI_ERR_THREAD_WAITS, and the errors of `RunEngine.start`
  */
 export async function startRun(
-  surface: Surface,
+  surface: WireSurface,
   thread: Thread,
   message: AgUiMessage | undefined,
   request: FastifyRequest & { body: RunAgentInput },
@@ -85,7 +84,7 @@ export async function startRun(
  * @throws AGUI_ERR_FORBIDDEN, AGUI_ERR_MISSING_SCOPE, AGUI_ERR_UNKNOWN_RUNNABLE
  */
 export async function sendEmptyRun(
-  surface: Surface,
+  surface: WireSurface,
   { kind, name }: Thread,
   { body: { threadId, runId }, caller }: FastifyRequest & { body: RunAgentInput },
   reply: FastifyReply

@@ -1,10 +1,9 @@
 import type { RunnableKind } from '@svc/registry'
 import { sendFile } from '@svc/registry/kit'
-import { cancelActiveRun, requireRunOf } from '@svc/registry/wire-kit'
+import { cancelActiveRun, requireRunOf, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AGUI_ERR_BAD_MESSAGE } from '../errors.ts'
 import { answersOf } from '../messages/read-answers.ts'
-import type { Surface } from '../surface.ts'
 import { readForwarded, RunAgentInputSchema, type RunAgentInput } from '../wire/input.ts'
 import { connect } from './connect.ts'
 import { continueRun } from './continue-run.ts'
@@ -29,7 +28,7 @@ interface ThreadRequest {
 /** The routes of one kind of runnable below `path`, which ends with its name. @param title distinguishes their operations */
 export function threadRoutes(
   scope: FastifyInstance,
-  surface: Surface,
+  surface: WireSurface,
   kind: RunnableKind,
   path: string,
   title: string

@@ -1,11 +1,10 @@
 import type { RunnableKind } from '@svc/registry'
 import { baseUrlOf, type AddressedRequest } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { fileUrlsAt, type FileUrl } from '@svc/registry/wire-kit'
+import { type FileUrl, fileUrlsAt, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyReply } from 'fastify'
 import type { RunEvents } from '../projection/run-events.ts'
 import { RunStream, type StreamStart } from '../projection/run-stream.ts'
-import type { Surface } from '../surface.ts'
 
 /** A thread as a request names it: a session of a runnable. */
 export interface Thread {
@@ -16,7 +15,7 @@ export interface Thread {
 }
 
 /** Makes the URLs of files of a thread, at this service as the client reaches it, or elsewhere. */
-export function fileUrlIn(surface: Surface, thread: Thread, request: AddressedRequest): FileUrl {
+export function fileUrlIn(surface: WireSurface, thread: Thread, request: AddressedRequest): FileUrl {
   return fileUrlsAt({
     base: baseUrlOf(surface, request),
     path: ['ag-ui', thread.kind, thread.name, 'threads', thread.sessionId, 'files'],
@@ -26,7 +25,7 @@ export function fileUrlIn(surface: Surface, thread: Thread, request: AddressedRe
 
 /** Replies with the stream of a run, from the part on that `events` have read. */
 export function sendStream(
-  { runs, heartbeat }: Surface,
+  { runs, heartbeat }: WireSurface,
   reply: FastifyReply,
   runId: string,
   events: RunEvents,

@@ -1,12 +1,11 @@
 import { ANONYMOUS, type Credentials, type Principal } from '@svc/registry'
 import { identify, isStrayCall, readCredentials, toCredentials } from '@svc/registry/kit'
 import type { Socket } from 'socket.io'
-import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN, GTW_ERR_NO_TOKEN } from '../errors.ts'
+import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
 import type { GatewayPolicy } from '../surface.ts'
-
-const CREDENTIAL_ERRORS = { NoToken: GTW_ERR_NO_TOKEN, InvalidToken: GTW_ERR_INVALID_TOKEN }
+import { errors } from '../surface-errors.ts'
 
 /**
  * Authenticates a handshake.
@@ -29,7 +28,7 @@ export async function authenticateSocket(
     return ANONYMOUS
   }
   if (isRefusedOrigin(handshake.headers, cors)) throw new GTW_ERR_CROSS_ORIGIN()
-  return identify(authenticate, readHandshake(handshake, cookieName), CREDENTIAL_ERRORS)
+  return identify(authenticate, readHandshake(handshake, cookieName), errors)
 }
 
 /**

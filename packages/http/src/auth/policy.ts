@@ -1,26 +1,13 @@
 import type { AppPolicy, Authenticate, Awaitable, Principal } from '@svc/registry'
-import {
-  identify,
-  readCredentials,
-  resolvePolicy,
-  type AdmissionErrors,
-  type Policy
-} from '@svc/registry/kit'
+import { identify, readCredentials, resolvePolicy, type Policy } from '@svc/registry/kit'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import {
-  HTTP_ERR_BAD_OPTION,
-  HTTP_ERR_FORBIDDEN,
-  HTTP_ERR_FOREIGN_USER,
-  HTTP_ERR_INVALID_TOKEN,
-  HTTP_ERR_MISSING_SCOPE,
-  HTTP_ERR_NO_TOKEN,
-  HTTP_ERR_UNKNOWN_RUNNABLE
-} from '../errors.ts'
+import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { checkOrigin } from './check-origin.ts'
 import { createJwtAuthenticate } from './jwt-authenticate.ts'
 import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options.ts'
 import { createScopeAuthorize } from './scope-authorize.ts'
+import { errors } from '../surface-errors.ts'
 
 /** Who calls, and what they may do; shared by all routes of the plugin. */
 export interface HttpPolicy extends Policy {
@@ -34,16 +21,6 @@ export interface HttpPolicy extends Policy {
   readonly schemes: NonNullable<Authenticate['schemes']>
   /** Whether there are `/admin` routes. */
   readonly hasAdmin: boolean
-}
-
-const CREDENTIAL_ERRORS = { NoToken: HTTP_ERR_NO_TOKEN, InvalidToken: HTTP_ERR_INVALID_TOKEN }
-
-/** The errors of refused runs. */
-export const ADMISSION_ERRORS: AdmissionErrors = {
-  Forbidden: HTTP_ERR_FORBIDDEN,
-  MissingScope: HTTP_ERR_MISSING_SCOPE,
-  UnknownRunnable: HTTP_ERR_UNKNOWN_RUNNABLE,
-  ForeignUser: HTTP_ERR_FOREIGN_USER
 }
 
 const ADMIN_SCOPES: RbacRules['routes'] = new Map(
@@ -84,6 +61,6 @@ export async function createPolicy(
 function createIdentify(authenticate: Authenticate, place: NonNullable<HttpOptions['jwt']>) {
   return (request: FastifyRequest): Awaitable<Principal> => {
     checkOrigin(request)
-    return identify(authenticate, readCredentials(request.headers, place), CREDENTIAL_ERRORS)
+    return identify(authenticate, readCredentials(request.headers, place), errors)
   }
 }

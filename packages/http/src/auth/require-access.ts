@@ -4,7 +4,8 @@ import { localCallOf } from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 import type { AccessRule } from './access-rule.ts'
-import { ADMISSION_ERRORS, type HttpPolicy } from './policy.ts'
+import type { HttpPolicy } from './policy.ts'
+import { errors } from '../surface-errors.ts'
 
 type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
 
@@ -66,10 +67,10 @@ function admit(request: FastifyRequest, principal: Principal, policy: HttpPolicy
   request.principal = principal
   const { access, accessKey = '' } = request.routeOptions.config
   const missing = findMissingScope(principal.scopes, policy.routes.get(accessKey) ?? [])
-  if (missing !== undefined) throw missingScope(ADMISSION_ERRORS, missing)
+  if (missing !== undefined) throw missingScope(errors, missing)
 
   const { name } = request.params as { name?: string }
   if (typeof access !== 'object' || name === undefined) return
   const { action, kind } = access
-  return requireAllowed({ policy, errors: ADMISSION_ERRORS }, principal, action, { kind, name })
+  return requireAllowed({ policy, errors }, principal, action, { kind, name })
 }

@@ -15,6 +15,7 @@ import {
 } from '../errors.ts'
 import { ErrorBodySchema, type ErrorBody } from '../schemas/error-body.ts'
 import { toFieldErrors } from './to-field-errors.ts'
+import { errors as common } from '../surface-errors.ts'
 
 /** An error as clients see it. */
 export interface Fault {
@@ -28,12 +29,6 @@ export interface Fault {
   retryAfter?: number
   /** For `WWW-Authenticate`. */
   challenge?: string
-}
-
-const CHALLENGES = {
-  noToken: 'HTTP_ERR_NO_TOKEN',
-  invalidToken: 'HTTP_ERR_INVALID_TOKEN',
-  missingScope: 'HTTP_ERR_MISSING_SCOPE'
 }
 
 // Fastify's own request errors.
@@ -61,7 +56,7 @@ function readFault(err: unknown, thrown: Record<string, unknown>): Fault {
   if (isTellable(err)) {
     const { code, message, statusCode, retryAfter } = toStoredError(err)
     const errors = listOf(thrown['errors'])
-    const challenge = toChallenge(err, CHALLENGES)
+    const challenge = toChallenge(err, common.challenges)
     const runId = code === 'RUN_ERR_SESSION_BUSY' ? thrown['runId'] : undefined
     return {
       statusCode,

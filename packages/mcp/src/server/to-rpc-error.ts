@@ -2,17 +2,17 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { toRefusal, type Refusal } from '@svc/registry/wire-kit'
 import { codeOf, logFault } from '@svc/registry/kit'
 import type { RunLog } from '@svc/registry'
-import * as errors from '../errors.ts'
-import { REQUEST_ERRORS } from '../http/request-errors.ts'
+import * as catalogue from '../errors.ts'
 import { RPC_CODES, RpcError } from '../protocol/rpc-error.ts'
+import { errors } from '../surface-errors.ts'
 
 /** True if clients may see an error. */
 export function isTellable(err: unknown): boolean {
-  const { statusCode, code } = toRefusal(err, REQUEST_ERRORS)
+  const { statusCode, code } = toRefusal(err, errors)
   return code === codeOf(err) && statusCode < 600
 }
 
-const PROTOCOL_ERRORS = Object.values(errors)
+const PROTOCOL_ERRORS = Object.values(catalogue)
 
 /** True for the errors of this wire itself: they end a request, while those of a run are the result of a call. */
 export const isProtocolError = (err: unknown): boolean =>
@@ -28,7 +28,7 @@ export function toRpcError(
     log.info({ code, statusCode: status }, 'request refused')
     return err
   }
-  const refusal = toRefusal(err, REQUEST_ERRORS)
+  const refusal = toRefusal(err, errors)
   const { code, statusCode, message } = refusal
   logFault(log, 'request', { code, statusCode }, err, { headers })
   return new RpcError(rpcCodeOf(refusal), message, { data: { code } })

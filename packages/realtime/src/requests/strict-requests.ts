@@ -4,12 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { RT_ERR_BAD_JSON, RT_ERR_BAD_REQUEST } from '../errors.ts'
 import { toClientError } from '../events/to-error.ts'
 import type { RealtimeSettings } from '../options.ts'
-
-const CHALLENGES = {
-  noToken: 'RT_ERR_NO_TOKEN',
-  invalidToken: 'RT_ERR_INVALID_TOKEN',
-  missingScope: 'RT_ERR_MISSING_SCOPE'
-}
+import { errors } from '../surface-errors.ts'
 
 /** Parses, validates and refuses the requests of a scope; nothing is coerced or dropped. */
 export function requireStrict(scope: FastifyInstance, { limits }: Pick<RealtimeSettings, 'limits'>): void {
@@ -30,7 +25,7 @@ export function requireStrict(scope: FastifyInstance, { limits }: Pick<RealtimeS
 function refuse(err: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { statusCode, ...error } = toClientError(toOwn(err))
   logFault(request.log, 'request', { code: error.code, statusCode }, err, request)
-  const challenge = toChallenge(err, CHALLENGES)
+  const challenge = toChallenge(err, errors.challenges)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   if (statusCode === 426) reply.header('upgrade', 'websocket')
   return reply.code(statusCode).send({ error })

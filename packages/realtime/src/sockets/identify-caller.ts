@@ -8,10 +8,10 @@ import {
   toCredentials,
   type LocalCall
 } from '@svc/registry/kit'
-import { RT_ERR_CROSS_ORIGIN, RT_ERR_INVALID_TOKEN, RT_ERR_NO_TOKEN } from '../errors.ts'
+import { RT_ERR_CROSS_ORIGIN } from '../errors.ts'
 import type { Surface } from '../surface.ts'
+import { errors } from '../surface-errors.ts'
 
-const CREDENTIAL_ERRORS = { NoToken: RT_ERR_NO_TOKEN, InvalidToken: RT_ERR_INVALID_TOKEN }
 const TOKEN_PROTOCOL = 'openai-insecure-api-key.'
 
 /** The parts of a request that identify its caller; a FastifyRequest has them. */
@@ -43,5 +43,5 @@ export async function identifyCaller(
   if (authenticate === undefined) return ANONYMOUS
   if (isForeignOrigin(headers, host)) throw new RT_ERR_CROSS_ORIGIN()
   const credentials = token === undefined ? readCredentials(headers) : toCredentials(headers, token)
-  return identify(authenticate, credentials, CREDENTIAL_ERRORS)
+  return identify(authenticate, credentials, errors)
 }

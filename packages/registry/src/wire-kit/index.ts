@@ -9,7 +9,6 @@ export {
   type WireOptions,
   type WireSettings
 } from '../access/wire-options.ts'
-export { createWireSurface, type WireErrors, type WireSurface } from '../access/wire-surface.ts'
 export { RunActivity, type AskingPart } from '../contract/run-activity.ts'
 export { isToolPart, type ToolPart } from '../contract/tool-part.ts'
 export { sourceKey, VoidableList } from '../contract/voidable-list.ts'
@@ -44,3 +43,5 @@ export { partsOfTurn } from '../sessions/parts-of-turn.ts'
 export { readTurn, readTurns, type Turn, type TurnPage } from '../sessions/read-turns.ts'
 export { contentOfFile, type LinkedFile } from '../wire/data-url.ts'
 export { keepPrivate, localCallOf } from '../requests/guard-scope.ts'
+export { openSurface, type Wire, type WireRoutes, type WireSurface } from '../surface/open-surface.ts'
+export { surfaceErrors, type SurfaceErrors } from '../surface/surface-errors.ts'

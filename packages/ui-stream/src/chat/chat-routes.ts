@@ -1,9 +1,14 @@
 import type { RunnableKind } from '@svc/registry'
 import { reserveMemory, sendFile, sendJson } from '@svc/registry/kit'
-import { cancelActiveRun, findActiveRun, requireRunOf, tieToClient } from '@svc/registry/wire-kit'
+import {
+  cancelActiveRun,
+  findActiveRun,
+  requireRunOf,
+  tieToClient,
+  type WireSurface
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MessageChunks } from '../projection/message-chunks.ts'
-import type { Surface } from '../surface.ts'
 import { fileUrlIn, sendStream, type Chat } from './chat.ts'
 import {
   ChatBodySchema,
@@ -29,7 +34,7 @@ interface ChatRequest {
 /** The routes of one kind of runnable below `path`, which ends with its name. @param title distinguishes their operations */
 export function chatRoutes(
   scope: FastifyInstance,
-  surface: Surface,
+  surface: WireSurface,
   kind: RunnableKind,
   path: string,
   title: string

@@ -1,11 +1,10 @@
 import type { RunnableKind } from '@svc/registry'
 import { baseUrlOf, type AddressedRequest } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { fileUrlsAt, type FileUrl } from '@svc/registry/wire-kit'
+import { type FileUrl, fileUrlsAt, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyReply } from 'fastify'
 import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
 import type { MessageChunks } from '../projection/message-chunks.ts'
-import type { Surface } from '../surface.ts'
 import { UI_STREAM_HEADER } from '../wire/chunks.ts'
 
 /** A chat as a request names it: a session of a runnable. */
@@ -17,7 +16,7 @@ export interface Chat {
 }
 
 /** Makes the URLs of files of a chat, at this service as the client reaches it, or elsewhere. */
-export function fileUrlIn(surface: Surface, chat: Chat, request: AddressedRequest): FileUrl {
+export function fileUrlIn(surface: WireSurface, chat: Chat, request: AddressedRequest): FileUrl {
   return fileUrlsAt({
     base: baseUrlOf(surface, request),
     path: ['chat', chat.kind, chat.name, chat.sessionId, 'files'],
@@ -27,7 +26,7 @@ export function fileUrlIn(surface: Surface, chat: Chat, request: AddressedReques
 
 /** Replies with the stream of a run. */
 export function sendStream(
-  { runs, heartbeat }: Surface,
+  { runs, heartbeat }: WireSurface,
   reply: FastifyReply,
   runId: string,
   chunks: MessageChunks,

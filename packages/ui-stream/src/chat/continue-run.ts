@@ -1,10 +1,15 @@
 import { RUN_ERR_LOG_GONE } from '@svc/registry'
-import { answerInputs, readPresent, requireRunOf, tieToClient } from '@svc/registry/wire-kit'
+import {
+  answerInputs,
+  readPresent,
+  requireRunOf,
+  tieToClient,
+  type WireSurface
+} from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED } from '../errors.ts'
 import { readAnswers } from '../messages/read-answers.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
-import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
 import { fileUrlIn, sendStream, type Chat } from './chat.ts'
 
@@ -14,7 +19,7 @@ import { fileUrlIn, sendStream, type Chat } from './chat.ts'
  * @throws RUN_ERR_NOT_FOUND, RUN_ERR_LOG_GONE, UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
  */
 export async function continueRun(
-  surface: Surface,
+  surface: WireSurface,
   chat: Chat,
   message: UiMessage,
   request: FastifyRequest,
@@ -42,7 +47,7 @@ export async function continueRun(
 }
 
 async function readSoFar(
-  { runs }: Surface,
+  { runs }: WireSurface,
   runId: string,
   chunks: MessageChunks,
   until = Infinity

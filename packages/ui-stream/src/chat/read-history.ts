@@ -1,15 +1,15 @@
 import { RUN_ERR_SESSION_NOT_FOUND, type Principal, type StoredSession } from '@svc/registry'
 import { codeOf, estimateLength, requireSession } from '@svc/registry/kit'
 import {
+  type FileUrl,
   findActiveRun,
   readTurn,
   readTurns,
   runsOfConversation,
-  type FileUrl,
-  type Turn
+  type Turn,
+  type WireSurface
 } from '@svc/registry/wire-kit'
 import { messagesOfRun, messagesOfTurn } from '../messages/messages-of-run.ts'
-import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
 import type { Chat } from './chat.ts'
 import type { HistoryQuery } from './chat-schemas.ts'
@@ -42,7 +42,7 @@ const MAX_UNPAGED = 16_777_216
  * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_NO_TURN, REG_ERR_BAD_CURSOR, UI_ERR_FOREIGN_USER, RUN_ERR_STORE
  */
 export async function planHistory(
-  surface: Surface,
+  surface: WireSurface,
   chat: Chat,
   { limit = PAGE, before, branch }: HistoryQuery,
   principal: Principal
@@ -81,7 +81,7 @@ export async function planHistory(
  * @throws RUN_ERR_STORE
  */
 export async function readHistory(
-  { runs }: Surface,
+  { runs }: WireSurface,
   { session, turns, nextCursor }: HistoryPlan,
   fileUrl: FileUrl
 ): Promise<History> {
@@ -97,7 +97,7 @@ export async function readHistory(
 
 // The newest turns that fit. Only those whose log is no longer kept have their messages here.
 async function fit(
-  { runs }: Surface,
+  { runs }: WireSurface,
   session: StoredSession | undefined,
   turns: readonly Turn[],
   nextCursor: string | null

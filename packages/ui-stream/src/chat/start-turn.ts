@@ -8,12 +8,11 @@ import {
   requireSession,
   toStartOptions
 } from '@svc/registry/kit'
-import { runsOfConversation, startUnlessWaiting, tieToClient } from '@svc/registry/wire-kit'
+import { runsOfConversation, startUnlessWaiting, tieToClient, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_BAD_REQUEST, UI_ERR_CHAT_WAITS } from '../errors.ts'
 import { toInput } from '../messages/to-input.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
-import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
 import { fileUrlIn, sendStream, type Chat } from './chat.ts'
 import type { ChatBody } from './chat-schemas.ts'
@@ -28,7 +27,7 @@ const LOOKED_AT = 20
  * `RunEngine.start`
  */
 export async function startTurn(
-  surface: Surface,
+  surface: WireSurface,
   chat: Chat,
   request: FastifyRequest & { body: ChatBody },
   reply: FastifyReply
@@ -70,7 +69,7 @@ function hadAnswer({ messageId, messages }: ChatBody): boolean {
 }
 
 // A run that waits for its first turn is not in a session yet.
-async function requireChat(surface: Surface, chat: Chat, principal: Principal): Promise<void> {
+async function requireChat(surface: WireSurface, chat: Chat, principal: Principal): Promise<void> {
   const [run] = await runsOfConversation(surface, chat, principal, LOOKED_AT)
   if (run === undefined) await requireSession(surface, chat, principal)
 }
@@ -85,7 +84,7 @@ function isEdit({ messageId, messages }: ChatBody): boolean {
  * turn, such as failed ones, are passed over.
  */
 async function turnBefore(
-  { exposed, runs, ...surface }: Surface,
+  { exposed, runs, ...surface }: WireSurface,
   { kind, name, sessionId, userId }: Chat,
   runnable: Runnable,
   { body, caller }: { body: ChatBody; caller: FastifyRequest['caller'] }
