@@ -1,14 +1,12 @@
-import { checkCycles } from './boundaries/cycles.ts'
-import { checkDependencies, checkNodePrefix } from './boundaries/dependencies.ts'
+import { checkDependencies } from './boundaries/dependencies.ts'
 import { checkEntryPoints } from './boundaries/entry-points.ts'
-import { checkConsole, checkNames, checkSizes } from './boundaries/files.ts'
+import { checkNames } from './boundaries/names.ts'
 import { checkLayers } from './boundaries/layers.ts'
 import { checkLeaks, type Machine } from './boundaries/leaks.ts'
 import { checkLogs } from './boundaries/logs.ts'
 import { checkMap } from './boundaries/map.ts'
 import { checkMarkdownPaths } from './boundaries/markdown-paths.ts'
 import { checkSealedWire } from './boundaries/sealed-wire.ts'
-import { checkSlivers } from './boundaries/slivers.ts'
 import type { SourceTree } from './boundaries/source-tree.ts'
 import { checkStyle } from './boundaries/style.ts'
 
@@ -21,14 +19,9 @@ export interface Rule {
 /** The rules that hold for the whole repository, by name. */
 export const rules = {
   layers: { says: 'packages form a star around the contract', check: checkLayers },
-  cycles: { says: 'no file imports itself by way of others', check: checkCycles },
   entryPoints: { says: 'folders are imported through their entry points', check: checkEntryPoints },
   dependencies: { says: 'declared and imported dependencies are the same', check: checkDependencies },
-  nodePrefix: { says: 'modules of Node have their node: prefix', check: checkNodePrefix },
-  sizes: { says: 'files are small', check: checkSizes },
-  slivers: { says: 'few files are slivers', check: checkSlivers },
   names: { says: 'files say what they hold', check: checkNames },
-  console: { says: 'libraries do not write to the console', check: checkConsole },
   logs: { says: 'errors are logged without what they carry', check: checkLogs },
   sealedWire: { says: 'versions of A2A stay in its wire', check: checkSealedWire },
   style: { says: 'texts and names use the words of the field', check: checkStyle },

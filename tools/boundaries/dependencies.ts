@@ -16,17 +16,6 @@ export function checkDependencies(tree: SourceTree): string[] {
   ]
 }
 
-/** Modules of Node are imported with the `node:` prefix, and exist. */
-export function checkNodePrefix(tree: SourceTree): string[] {
-  return findSourceFiles(tree).flatMap(({ path, text }) =>
-    findImports(text)
-      .filter(
-        (specifier) => isNodeModule(specifier) && !(specifier.startsWith('node:') && isBuiltin(specifier))
-      )
-      .map((specifier) => `${path}: ${specifier} is no module of Node with its node: prefix`)
-  )
-}
-
 function packagesOf(text: string): string[] {
   const bare = findImports(text).filter((specifier) => !/^[.#]/.test(specifier) && !isNodeModule(specifier))
   return [...new Set(bare.map(packageOf))]

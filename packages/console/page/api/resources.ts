@@ -14,7 +14,7 @@ import type {
 } from '@svc/registry'
 import { ApiError } from './api-error.ts'
 import { call, segment, send, type ApiRequest } from './client.ts'
-import { toStartBody } from './start-body.ts'
+import { toStartBody, type NewRun } from './start-body.ts'
 
 type Signal = Pick<ApiRequest, 'signal'>
 
@@ -71,16 +71,6 @@ export interface RunFilter {
   readonly since?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
-}
-
-/** A start of a run. */
-export interface NewRun {
-  readonly input: unknown
-  readonly sessionId?: string | undefined
-  readonly afterTurn?: string | null
-  readonly whenBusy?: 'queue' | 'reject' | 'steer' | 'interrupt' | 'replace'
-  /** They follow the text of `input`. */
-  readonly files?: readonly File[]
 }
 
 /** How the process that answers is doing. */

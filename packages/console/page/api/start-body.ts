@@ -1,4 +1,12 @@
-import type { NewRun } from './resources.ts'
+/** A start of a run. */
+export interface NewRun {
+  readonly input: unknown
+  readonly sessionId?: string | undefined
+  readonly afterTurn?: string | null
+  readonly whenBusy?: 'queue' | 'reject' | 'steer' | 'interrupt' | 'replace'
+  /** They follow the text of `input`. */
+  readonly files?: readonly File[]
+}
 
 /** Bytes of files that are sent as base64 within the JSON, which every service accepts up to its limit of bodies. */
 const MAX_INLINE = 600_000
