@@ -1,7 +1,7 @@
 import { quoteName, sendJson } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
+import { A2A_ERR_BAD_REQUEST, A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
 import type { OperationName } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { isStreaming, OPERATION_NAMES, OPERATIONS } from '../operations.ts'
@@ -14,7 +14,47 @@ import type { AgentPaths } from './agent-paths.ts'
 import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream, encodeData } from './event-stream.ts'
 import { negotiateVersion, refusalOf } from './negotiate-version.ts'
-import { idOf, readCall, type RpcCall } from './rpc-call.ts'
+
+/** Characters of a request's id. */
+const MAX_ID = 1024
+
+/** A request of JSON-RPC 2.0. */
+interface RpcCall {
+  /** As JSON; undefined for a notification. */
+  id: string | undefined
+  method: string
+  params: unknown
+}
+
+/** @throws A2A_ERR_BAD_REQUEST */
+function readCall(body: unknown): RpcCall {
+  if (Array.isArray(body)) throw new A2A_ERR_BAD_REQUEST('batches are not supported')
+  if (typeof body !== 'object' || body === null) throw new A2A_ERR_BAD_REQUEST('the body must be an object')
+  const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>
+  if (id !== undefined && id !== null && !isId(id))
+    throw new A2A_ERR_BAD_REQUEST(`id must be a number, a string of up to ${MAX_ID} characters, or null`)
+  const json = id === undefined ? undefined : JSON.stringify(id)
+  if (jsonrpc !== '2.0') throw withId(json, new A2A_ERR_BAD_REQUEST('jsonrpc must be "2.0"'))
+  if (typeof method !== 'string') throw withId(json, new A2A_ERR_BAD_REQUEST('method must be a string'))
+  // Without an id, only a well-formed request is a notification.
+  if (json === undefined && typeof params !== 'object')
+    throw new A2A_ERR_BAD_REQUEST('params must be an object')
+  return { id: json, method, params: params ?? {} }
+}
+
+// Every event of a stream repeats it; an infinite number would come back as null.
+function isId(id: unknown): boolean {
+  return typeof id === 'string' ? id.length <= MAX_ID : Number.isFinite(id)
+}
+
+/** The id of a refused request, as JSON. */
+function idOf(err: unknown): string | undefined {
+  return (err as { id?: string } | undefined)?.id
+}
+
+function withId(id: string | undefined, err: Error): Error {
+  return Object.assign(err, { id })
+}
 
 interface Method {
   readonly name: OperationName

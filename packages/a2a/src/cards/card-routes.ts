@@ -1,4 +1,5 @@
-import { rootOf, originOf } from '@svc/registry/kit'
+import { hash } from 'node:crypto'
+import { originOf, rootOf, setNewest } from '@svc/registry/kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentPaths } from '../bindings/agent-paths.ts'
 import type { Binding } from '../bindings/binding.ts'
@@ -8,7 +9,31 @@ import { refuseRest } from '../bindings/rest.ts'
 import type { Surface } from '../service/surface.ts'
 import { toOwnSurface, toTenant } from '../service/tenant.ts'
 import { encodeCard } from '../wire/encode-card.ts'
-import { CardChanges } from './card-changes.ts'
+import type { AgentCard } from '../model/agent-card.ts'
+
+/** Cards whose last change is known; one that is dropped counts as changed. */
+const MAX_CARDS = 4_096
+const SECOND = 1_000
+
+/** When cards last changed, as far as this process has seen: for `Last-Modified`, which has whole seconds. */
+class CardChanges {
+  readonly #seen = new Map<string, { content: string; at: number }>()
+
+  /** The time of the last change of a card, in milliseconds. Two changes have two times, so the second may be ahead of the clock. */
+  timeOf(id: string, { urls: _, ...card }: AgentCard): number {
+    // Where a request reaches the service is no content of the card.
+    const content = hash('sha256', JSON.stringify(card), 'base64url')
+    const known = this.#seen.get(id)
+    if (known?.content === content) return known.at
+    const at = Math.max(floor(Date.now()), known === undefined ? 0 : known.at + SECOND)
+    setNewest(this.#seen, id, { content, at }, MAX_CARDS)
+    return at
+  }
+}
+
+function floor(time: number): number {
+  return time - (time % SECOND)
+}
 
 /** The well-known paths of 0.2, and of 0.3 and later. */
 const PATHS = ['/.well-known/agent.json', '/.well-known/agent-card.json']

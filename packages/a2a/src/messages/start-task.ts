@@ -1,5 +1,14 @@
-import type { Run, RunInput, Runnable, RunResult, StartOptions, WhenBusy } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import type {
+  Awaitable,
+  Envelope,
+  Run,
+  RunInput,
+  Runnable,
+  RunResult,
+  StartOptions,
+  WhenBusy
+} from '@svc/registry'
+import { codeOf, isPromise } from '@svc/registry/kit'
 import { NOTHING_PENDING } from '@svc/registry/store-kit'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
@@ -9,10 +18,10 @@ import { withoutContent, withoutKeys } from './kept-message.ts'
 import { joinedTask, requireRun } from './join-task.ts'
 import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
 import { firstKeyOf } from './task-messages.ts'
-import { toEnvelope } from './to-envelope.ts'
 import { toInput } from './to-input.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
 import { withoutBytes } from './without-bytes.ts'
+import { requireTask } from '../tasks/task-access.ts'
 
 /** The run of an accepted message. */
 export interface Accepted {
@@ -149,5 +158,45 @@ function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue
     error: null,
     waiting,
     bytes: 0
+  }
+}
+
+/** What accompanies a message; undefined if nothing does. Metadata of the message overrides that of the request. */
+function toEnvelope(surface: Surface, call: Call, request: SendRequest): Awaitable<Envelope | undefined> {
+  const { referenceTaskIds: named = [] } = request.message
+  if (named.length === 0) return build(call, request, named)
+  return findReferred(surface, call, named).then((found) => build(call, request, found))
+}
+
+function build(
+  { extensions }: Call,
+  { message: { metadata: own }, metadata: around, acceptedOutputModes }: SendRequest,
+  referenceTaskIds: readonly string[]
+): Envelope | undefined {
+  const metadata = around && own ? { ...around, ...own } : (own ?? around)
+  const isEmpty = extensions.length === 0 && referenceTaskIds.length === 0
+  if (isEmpty && metadata === undefined && acceptedOutputModes === undefined) return undefined
+  return {
+    ...(metadata && { metadata }),
+    ...(extensions.length > 0 && { extensions }),
+    ...(acceptedOutputModes && { acceptedOutputModes }),
+    ...(referenceTaskIds.length > 0 && { referenceTaskIds })
+  }
+}
+
+// Tasks are referred to for context alone: those that are gone, or belong to others, are left out.
+async function findReferred(surface: Surface, call: Call, named: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const id of new Set(named)) if (await isReadable(surface, call, id)) found.push(id)
+  return found
+}
+
+async function isReadable(surface: Surface, call: Call, taskId: string): Promise<boolean> {
+  try {
+    await requireTask(surface, call, taskId)
+    return true
+  } catch (err) {
+    if (codeOf(err) !== 'A2A_ERR_TASK_NOT_FOUND') throw err
+    return false
   }
 }

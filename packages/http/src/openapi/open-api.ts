@@ -1,14 +1,46 @@
+import { STATUS_CODES } from 'node:http'
 import type { SecuritySchemes } from '@svc/registry'
 import { MessageInputSchema, type Exposed } from '@svc/registry/kit'
 import type { FastifyInstance } from 'fastify'
-import { describeRefusals } from './describe-access.ts'
-import { addMessageInput, describeNames } from './describe-names.ts'
+import {
+  describeRoutes,
+  refTo,
+  type OpenApiDocument,
+  type Response,
+  type Schema
+} from '@svc/registry/wire-kit'
+import { addMessageInput, describeNames, requireOneOf } from './describe-names.ts'
 import { TAGS } from './describe-operation.ts'
 import { EXAMPLES } from './examples.ts'
-import { describeUploads } from './describe-uploads.ts'
-import { hoistReplies } from './hoist-replies.ts'
-import { describeRoutes, type OpenApiDocument } from '@svc/registry/wire-kit'
 import type { ResolvedSwagger } from './swagger-options.ts'
+import { REASONS, type ErrorStatus } from './describe-replies.ts'
+import { JSON_FIELDS } from '../uploads/take-run-forms.ts'
+
+const files: Schema = {
+  type: 'array',
+  items: { type: 'string', format: 'binary' },
+  description: 'Added to the message in this order'
+}
+
+// Else a list would be one field per item.
+const encoding = Object.fromEntries(JSON_FIELDS.map((name) => [name, { contentType: 'application/json' }]))
+
+/** Adds `multipart/form-data` to the body of every run: its fields as text or JSON, its files in `files`. */
+function describeUploads(document: OpenApiDocument): void {
+  const { schemas } = document.components
+  const { RunBody } = schemas
+  if (RunBody === undefined) return
+  const input: Schema = { type: 'string', description: 'The text of the message' }
+  const { input: _json, ...fields } = RunBody.properties ?? {}
+  const form = { type: 'object', properties: { input, files, ...fields }, additionalProperties: false }
+  schemas['RunForm'] ??= requireOneOf(form, { input, files })
+  for (const path of Object.values(document.paths)) {
+    for (const { requestBody } of Object.values(path)) {
+      if (requestBody?.content['application/json']?.schema.$ref !== refTo('RunBody')) continue
+      requestBody.content['multipart/form-data'] ??= { schema: { $ref: refTo('RunForm') }, encoding }
+    }
+  }
+}
 
 /** The sources of a document besides the routes of its scope. */
 export interface OpenApiSource {
@@ -72,4 +104,50 @@ function finish(routes: OpenApiDocument, { secured, limited, uploads }: OpenApiS
   if (secured) describeRefusals(document, [401, 403])
   if (limited) describeRefusals(document, [429])
   return hoistReplies(document)
+}
+
+/** Adds error replies to every operation that is not open (`security: []`). */
+function describeRefusals(document: OpenApiDocument, statuses: readonly ErrorStatus[]): void {
+  for (const path of Object.values(document.paths)) {
+    for (const { security, responses } of Object.values(path)) {
+      if (security?.length === 0) continue
+      for (const status of statuses) responses[status] ??= refusal(REASONS[status])
+    }
+  }
+}
+
+function refusal(description: string): Response {
+  return {
+    description,
+    content: {
+      'application/json': { schema: { $ref: refTo('Error') } },
+      'application/problem+json': { schema: { $ref: refTo('Problem') } }
+    }
+  }
+}
+
+/** Returns a copy of a document with identical error replies as components. */
+function hoistReplies(document: OpenApiDocument): OpenApiDocument {
+  const responses: Record<string, Response> = {}
+  const hoisted = structuredClone(document)
+  for (const path of Object.values(hoisted.paths)) {
+    for (const operation of Object.values(path)) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        if (response.content?.['application/problem+json'] === undefined) continue
+        const name = nameOf(status)
+        responses[name] ??= response
+        if (JSON.stringify(responses[name]) !== JSON.stringify(response)) continue
+        operation.responses[status] = { $ref: `#/components/responses/${name}` }
+      }
+    }
+  }
+  return { ...hoisted, components: { ...hoisted.components, responses } }
+}
+
+// `404` is `NotFound`.
+function nameOf(status: string): string {
+  return (
+    STATUS_CODES[status]?.replaceAll(/[^A-Za-z]/g, '') ??
+    (status === 'default' ? 'AnyError' : `Status${status}`)
+  )
 }

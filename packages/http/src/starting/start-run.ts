@@ -1,9 +1,20 @@
-import type { Awaitable, OnDisconnect, Run, RunBody, Runnable, RunnableKind, RunSummary } from '@svc/registry'
+import { createHash } from 'node:crypto'
+import type {
+  Awaitable,
+  OnDisconnect,
+  Run,
+  RunBody,
+  Runnable,
+  RunnableKind,
+  RunSummary,
+  StartKey
+} from '@svc/registry'
 import { isPromise, requireExposed, toStartOptions } from '@svc/registry/kit'
 import { refuseEarly } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
-import { readKey, readStartKey } from './start-key.ts'
+import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'
+import type { UploadedFile } from '../uploads/uploaded-file.ts'
 
 /** A validated request for a run. */
 export interface RunRequest extends Pick<
@@ -99,4 +110,35 @@ async function startRun(
   if (run.joined) reply.header('x-run-joined', 'true')
   if (run.replayed) reply.header('idempotency-replayed', 'true')
   return run
+}
+
+/**
+ * Builds the start key of a request with an `Idempotency-Key`: a hash of route and key, and a hash of the body without the
+ * caller's provider key.
+ * @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+ */
+function readStartKey(
+  key: string | string[] | undefined,
+  route: string,
+  body: RunBody,
+  files: readonly UploadedFile[] = []
+): StartKey | undefined {
+  const read = readKey(key, route)
+  return read === undefined ? undefined : { key: read, hash: hashBody(body, files) }
+}
+
+/** The same without the body, before it is read. @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY */
+function readKey(key: string | string[] | undefined, route: string): string | undefined {
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) throw new HTTP_ERR_BAD_IDEMPOTENCY_KEY()
+  return createHash('sha256')
+    .update(JSON.stringify([route, key]))
+    .digest('base64url')
+}
+
+function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(asked))
+  for (const { sha256 } of files) hash.update(sha256)
+  return hash.digest('base64url')
 }

@@ -1,21 +1,22 @@
-import type { FastifyReply } from 'fastify'
-import { requireAllowed, requireExposed, sendJson } from '@svc/registry/kit'
-import { findActiveRun } from '@svc/registry/wire-kit'
-import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { codeOf, requireAllowed, requireAnswer, requireExposed, sendJson } from '@svc/registry/kit'
+import { answerInputs, findActiveRun, readPresent, type GivenAnswer } from '@svc/registry/wire-kit'
+import { isTerminalStatus, type InputAnswer, type RunEngine, type RunSummary } from '@svc/registry'
+import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED, OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
 import { readModel } from '../models/model-name.ts'
 import type { Surface } from '../surface.ts'
 import { findWaitingRun } from '../wire/find-waiting-run.ts'
-import { continueRun } from './continue-run.ts'
 import { resolveReferences } from './item-references.ts'
 import { readInput } from './read-input.ts'
 import { followResponse, requireResponseRun } from './read-responses.ts'
-import { readWait } from './read-wait.ts'
 import { toResponseId, type ResponsePlace } from './response-id.ts'
 import { toParameters } from './response-parameters.ts'
 import type { CreateRequest } from './response-schemas.ts'
 import { viewIn } from './run-items.ts'
 import { sendResponseStream } from './send-response-stream.ts'
 import { startRun } from './start-run.ts'
+import { parseOutput, type CallOutput, type Conversation } from '../wire/conversation.ts'
+import { ResponseBuilder } from './response-builder.ts'
 
 /**
  * Creates a response: continues the run that waits for what the input answers, else starts one.
@@ -83,4 +84,121 @@ async function findPlace(
   const wait = found && (await readWait(surface, found))
   if (wait !== undefined) return continueRun(surface, wait, read, request, reply)
   return startRun(surface, runnable, read, {}, request, reply)
+}
+
+/**
+ * Continues a run that waits with what the input answers. What was answered before, here or on another surface, stays as it is: a request
+ * that is sent again gets the response that followed.
+ * @throws OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
+ */
+async function continueRun(
+  surface: Surface,
+  wait: Wait,
+  given: Conversation,
+  { caller }: FastifyRequest,
+  reply: FastifyReply
+): Promise<ResponsePlace> {
+  const { runs, replies } = surface
+  if (given.input !== undefined)
+    throw new OPENAI_ERR_BAD_REQUEST(
+      'input: the run waits for outputs, and takes no message before it has them'
+    )
+  const answers = await toAnswers(runs, given, wait)
+  const answered = new Set(answers.map(({ inputId }) => inputId))
+  const asked = [
+    ...Array.from(wait.asked, ([callId, inputId]) => [inputId, `the call "${callId}"`] as const),
+    ...Array.from(wait.approvals, (approvalId) => [approvalId, `the approval "${approvalId}"`] as const)
+  ]
+  for (const [inputId, what] of asked) {
+    if (answered.has(inputId)) continue
+    const found = await runs.findInput(inputId)
+    if (found?.input.answer === null) throw new OPENAI_ERR_UNANSWERED(what)
+  }
+  await answerInputs(surface, caller, answers)
+  replies.add(reply.raw)
+  return { runId: wait.runId, after: wait.seq }
+}
+
+/** The answers of a request to what a run waits for. @throws RUN_ERR_STORE */
+async function toAnswers(
+  runs: Pick<RunEngine, 'findInput'>,
+  { outputs, approvals }: Pick<Conversation, 'outputs' | 'approvals'>,
+  wait: Pick<Wait, 'asked' | 'approvals'>
+): Promise<GivenAnswer[]> {
+  const answers: GivenAnswer[] = []
+  for (const output of outputs) {
+    const inputId = wait.asked.get(output.callId)
+    if (inputId !== undefined) answers.push({ inputId, answer: await toAnswer(runs, inputId, output) })
+  }
+  for (const { approvalId, approved, reason } of approvals)
+    if (wait.approvals.has(approvalId))
+      answers.push({ inputId: approvalId, answer: { approved, ...(reason !== undefined && { reason }) } })
+  return answers
+}
+
+// An output is a text: JSON if its value fits what is asked, else the text itself, such as "5" for a question that wants a text.
+async function toAnswer(
+  runs: Pick<RunEngine, 'findInput'>,
+  inputId: string,
+  { output, isDeclined }: CallOutput
+): Promise<InputAnswer> {
+  if (isDeclined) return { action: 'decline' }
+  const parsed: InputAnswer = { action: 'accept', content: parseOutput(output) }
+  if (parsed.content === output) return parsed
+  const found = await runs.findInput(inputId)
+  if (found === undefined || (await fits(found.input, parsed))) return parsed
+  const text: InputAnswer = { action: 'accept', content: output }
+  return (await fits(found.input, text)) ? text : parsed
+}
+
+async function fits(input: Parameters<typeof requireAnswer>[0], answer: InputAnswer): Promise<boolean> {
+  try {
+    await requireAnswer(input, answer)
+    return true
+  } catch (err) {
+    if (codeOf(err) === 'RUN_ERR_BAD_INPUT') return false
+    throw err
+  }
+}
+
+/** Where a response of a run ends because the run waits. */
+interface Wait {
+  readonly runId: string
+  /** The last part of the response. */
+  readonly seq: number
+  /** The inputs that it asks for, by the ids of their calls. */
+  readonly asked: ReadonlyMap<string, string>
+  /** The approvals that it asks for. */
+  readonly approvals: ReadonlySet<string>
+  /** True if some of them are not answered yet. */
+  readonly isOpen: boolean
+}
+
+/**
+ * The wait at which a response ended, or without an id the one that is open; undefined if the response is not over, or ended with its run.
+ * @throws OPENAI_ERR_UNKNOWN_RESPONSE
+ */
+async function readWait(
+  { runs }: Pick<Surface, 'runs'>,
+  { runId, status }: Pick<RunSummary, 'runId' | 'status'>,
+  id?: string
+): Promise<Wait | undefined> {
+  const builder = new ResponseBuilder()
+  const waits = new Map<string, Omit<Wait, 'isOpen'>>()
+  let last = ''
+  let exists = id === undefined
+  for await (const { part } of readPresent(runs.stores, runId)) {
+    builder.add(part)
+    exists ||= builder.id === id
+    if (!builder.isOver || builder.isEnd) continue
+    const { calls, seq } = builder
+    last = builder.id
+    waits.set(last, { runId, seq, asked: new Map(calls.asked), approvals: new Set(calls.approvals) })
+  }
+  if (!exists) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id!)
+  // Only the last one may be: a response continues until the inputs of the one before are answered.
+  const open =
+    !isTerminalStatus(status) && (builder.isOver ? !builder.isEnd : builder.hasEarlier) ? last : undefined
+  const wait = waits.get(id ?? open ?? '')
+  return wait && { ...wait, isOpen: open === (id ?? open) }
 }

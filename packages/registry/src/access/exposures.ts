@@ -3,7 +3,6 @@ import type { Runnable } from '../contract/runnable.ts'
 import { REG_ERR_ID_SHARED } from '../errors.ts'
 import type { Registry } from '../registry.ts'
 import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
-import { idOf, registryOf } from './registry-of.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions, Wire } from './surface-options.ts'
 import { isSame } from '../runnables/runnable-identity.ts'
@@ -202,4 +201,22 @@ export class Exposures implements AllSurfaces {
 
 function keyOf({ registry, runnable: { kind, name } }: ExposedRunnable): RunnableKey {
   return { registry, kind, name }
+}
+
+/** The id of a registry; a registry that the app implements may have none. */
+function idOf(registry: Registry): string {
+  return (registry as Partial<Registry>).id ?? GLOBAL_REGISTRY
+}
+
+/** The first registry that has a runnable, under any name. */
+function registryOf(runnable: Runnable, registries: Iterable<Registry>): Registry | undefined {
+  for (const registry of registries) if (has(registry, runnable)) return registry
+  return undefined
+}
+
+function has(registry: Registry, runnable: Runnable): boolean {
+  const { kind, name } = runnable
+  const namesake = registry.get(kind, name)
+  if (namesake !== undefined && isSame(namesake, runnable)) return true
+  return registry.list(kind).some((each) => isSame(each, runnable))
 }

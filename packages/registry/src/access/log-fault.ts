@@ -1,7 +1,36 @@
 import type { RunLog } from '../contract/run-log.ts'
-import { redactSent, type SentSecrets } from './request-secrets.ts'
 import { toLoggable } from '../logging/to-loggable.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
+import type { Redact } from '../contract/provider-key.ts'
+import { createRedact } from './redact-value.ts'
+
+/** What a client has sent, as far as it may have secrets. */
+interface SentSecrets {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** A token that was sent elsewhere. */
+  readonly token?: unknown
+  /** May have an `apiKey`. */
+  readonly body?: unknown
+}
+
+/** Names of headers that hold secrets, whichever an app or a provider has chosen. */
+const SECRET_NAME = /auth|cookie|key|secret|token/
+/** What is around the secrets of a header: schemes, and the names of cookies. */
+const SEPARATORS = /[\s,;=]+/
+
+/** Creates a `Redact` for what a client has sent as a secret; undefined if that is nothing. */
+function redactSent({ headers, token, body }: SentSecrets): Redact | undefined {
+  const keys: string[] = []
+  for (const [name, value = ''] of Object.entries(headers))
+    if (SECRET_NAME.test(name)) for (const text of [value].flat()) keys.push(text, ...text.split(SEPARATORS))
+  // Pages send the token of a WebSocket so: `openai-insecure-api-key.…`.
+  for (const protocol of String(headers['sec-websocket-protocol'] ?? '').split(SEPARATORS))
+    if (protocol.includes('.')) keys.push(protocol.slice(protocol.indexOf('.') + 1))
+  const { apiKey } = (typeof body === 'object' && body !== null ? body : {}) as { apiKey?: unknown }
+  for (const each of [apiKey, token]) if (typeof each === 'string') keys.push(each)
+  // The longest first: a part of a secret is no end of it.
+  return createRedact(keys.toSorted((one, other) => other.length - one.length))
+}
 
 /** A fault as a surface reports it; further fields are logged unchanged. */
 export interface LoggedFault {

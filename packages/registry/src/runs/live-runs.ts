@@ -1,11 +1,74 @@
 import { RUN_ERR_DRAINING, RUN_ERR_TOO_MANY_RUNS } from '../errors.ts'
 import { PassingMap } from '../stores/passing-map.ts'
-import { Drain } from './drain.ts'
 import type { LiveRun } from './live-run.ts'
 import type { CountedRun } from './run-host.ts'
-import { RefusalRates } from './refusal-rates.ts'
 import type { StartRefusal } from './run-engine.ts'
 import type { RunLimits } from './run-limits.ts'
+import { setNewest } from '../drop-oldest.ts'
+
+// Milliseconds over which refusals are counted, so many of which are often, and the most owners that are remembered.
+const WINDOW = 1_000
+const OFTEN = 20
+const MAX_OWNERS = 10_000
+
+interface Refusals {
+  since: number
+  count: number
+}
+
+/** How often the starts of each owner are refused. */
+class RefusalRates {
+  readonly #owners = new Map<string, Refusals>()
+
+  /** A start was refused. */
+  add(owner: string): void {
+    const refusals = this.#recent(owner)
+    if (refusals !== undefined) return void refusals.count++
+    setNewest(this.#owners, owner, { since: performance.now(), count: 1 }, MAX_OWNERS)
+  }
+
+  /** True if the starts of an owner were refused more than 20 times within a second, just now. */
+  isOften(owner: string): boolean {
+    return (this.#recent(owner)?.count ?? 0) > OFTEN
+  }
+
+  #recent(owner: string): Refusals | undefined {
+    const refusals = this.#owners.get(owner)
+    return refusals !== undefined && performance.now() - refusals.since < WINDOW ? refusals : undefined
+  }
+}
+
+/** Waits for the runs in progress when a service shuts down. */
+class Drain {
+  readonly #waitingFor = new Set<string>()
+  readonly #over = Promise.withResolvers<void>()
+  readonly #handOver: ((run: LiveRun) => void) | undefined
+
+  /** @param handOver leaves a run to another node, so that it need not wait for the others; undefined if there is none */
+  constructor(handOver?: (run: LiveRun) => void) {
+    this.#handOver = handOver
+  }
+
+  /** Resolves once no run has to be waited for, after `timeout` milliseconds at the latest. */
+  async wait(runs: readonly LiveRun[], timeout: number): Promise<void> {
+    for (const { runId } of runs) this.#waitingFor.add(runId)
+    for (const run of runs) this.stop(run)
+    if (this.#waitingFor.size === 0) return
+    const timer = setTimeout(this.#over.resolve, timeout)
+    await this.#over.promise
+    clearTimeout(timer)
+  }
+
+  /** A run that another process can resume need not end: it is left once its current steps are recorded. */
+  stop(run: LiveRun): void {
+    if (run.resumable) run.stopSteps(() => (this.#handOver ? this.#handOver(run) : this.leave(run.runId)))
+  }
+
+  /** A run has ended, or may be left as it is. */
+  leave(runId: string): void {
+    if (this.#waitingFor.delete(runId) && this.#waitingFor.size === 0) this.#over.resolve()
+  }
+}
 
 /** The runs in progress in this process, counted against the engine's limits. */
 export class LiveRuns {

@@ -19,7 +19,7 @@ import { findFaults } from '../schemas/find-faults.ts'
 import { badInput, requireInput } from './require-input.ts'
 import { takeInput } from './take-input.ts'
 import type { CallerOptions, StartOptions } from './start-options.ts'
-import { withContentTypes } from './with-content-types.ts'
+import { contentTypeOf } from '../files/content-type.ts'
 
 const FieldsSchema = Type.Partial(
   Type.Object({
@@ -159,4 +159,35 @@ function toMetadata(
   if (metadata === undefined || Object.keys(metadata).length === 0) return undefined
   const copy = Object.freeze({ ...NO_METADATA, ...metadata })
   return redact === undefined ? copy : redact(copy)
+}
+
+interface GivenFile {
+  readonly mimeType?: unknown
+  readonly data?: unknown
+}
+
+/**
+ * Gives the files of a message types that say what they are, since models take no others. The input is not changed.
+ * @throws RUN_ERR_BAD_INPUT for a file whose type cannot be recognized
+ */
+function withContentTypes({ inputSchema }: Pick<Runnable, 'inputSchema'>, input: RunInput): RunInput {
+  if (!Array.isArray(input) || inputSchema !== undefined) return input
+  let typed: unknown[] | undefined
+  for (const [index, part] of input.entries()) {
+    const { data, mimeType = '' } = (part ?? {}) as GivenFile
+    // What is wrong with its other fields is reported with those of the whole input.
+    if (typeof data !== 'string' || data === '' || typeof mimeType !== 'string') continue
+    const found = contentTypeOf(mimeType, data)
+    if (found === undefined) {
+      const given =
+        mimeType === '' ? 'is not given' : `"${mimeType.slice(0, 64)}" does not say what the file is`
+      const message = `${given}, and neither does its content: give the media type, such as application/pdf`
+      throw badInput([{ path: `input/${index}/mimeType`, message }])
+    }
+    if (found === mimeType) continue
+    typed ??= [...(input as unknown[])]
+    const type = /^(image|audio)\//.exec(found)?.[1] ?? 'file'
+    typed[index] = { ...(part as object), type, mimeType: found }
+  }
+  return typed ?? input
 }

@@ -1,18 +1,44 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { Type } from '@sinclair/typebox'
 import { admitRun, requireAllowed, requireCallerOptions, type AdmittingSurface } from '../access/admit-run.ts'
 import { mayAnswer } from '../access/require-answerable.ts'
 import { requireRun, type RunAccess } from '../access/require-run.ts'
 import type { Principal } from '../contract/principal.ts'
 import type { RunBody } from '../contract/run-body.ts'
 import type { RunLog } from '../contract/run-log.ts'
-import { isVoiceRunnable, type VoiceRunnable } from '../contract/voice.ts'
+import { isVoiceRunnable, type VoiceLink, type VoiceRunnable, type VoiceSettings } from '../contract/voice.ts'
 import { RUN_ERR_DRAINING, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND } from '../errors.ts'
 import { givenOf } from '../options.ts'
 import { requireConversation } from '../runs/prepare-start.ts'
 import type { RunEngine } from '../runs/run-engine.ts'
-import { toCallInput, toCallRunnable } from './call-run.ts'
 import { LiveCall, type CallClient, type CallHost } from './live-call.ts'
 import { VOICE_ERR_CALL_ENDED, VOICE_ERR_NOT_A_VOICE } from './voice-errors.ts'
+import type { Runnable } from '../contract/runnable.ts'
+import { defineRunnable } from '../runnables/define-runnable.ts'
+import { withOrigin } from '../runnables/runnable-identity.ts'
+import { AudioFormatSchema } from './audio-format.ts'
+
+/** The input of the run of a call, as its log shows it. */
+const CallInputSchema = Type.Object(
+  { input: AudioFormatSchema, output: AudioFormatSchema, modality: Type.String() },
+  { title: 'CallInput' }
+)
+
+/** The input of the run of a call: how the client sends and receives. */
+function toCallInput({ input, output, modality = 'audio' }: VoiceSettings): object {
+  return { input, output, modality }
+}
+
+/** A voice runnable as its run executes it: one call, over a link. The run counts as one of the voice runnable itself. */
+function toCallRunnable(voice: VoiceRunnable, link: VoiceLink): Runnable {
+  const { kind, name, toolNames, toolsVary } = voice
+  const call = defineRunnable({
+    ...{ kind, name, toolNames, toolsVary },
+    inputSchema: CallInputSchema,
+    stream: (_input, context) => voice.converse(link, context)
+  })
+  return withOrigin(call, voice)
+}
 
 /** A surface that takes calls. */
 export interface CallSurface extends AdmittingSurface, Pick<RunAccess, 'exposed' | 'policy'> {

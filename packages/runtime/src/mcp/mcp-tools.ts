@@ -5,12 +5,63 @@ import { createTool, type Tool, type ToolContext, type ToolDefinition } from '..
 import { toToolNames } from '../tools/tool-names.ts'
 import { ForeignCheck } from '../schemas/foreign-check.ts'
 import { stderrTailOf } from './stderr-tail.ts'
-import { listTools } from './list-tools.ts'
 import type { McpClient, McpTool } from './mcp-client.ts'
 import { requireToolsOptions } from './mcp-options.ts'
-import { toRequests, type McpRequests } from './mcp-requests.ts'
-import { toToolResult } from './mcp-result.ts'
+import { toRequests, type ListedTool, type McpRequests, type ToolPage } from './mcp-requests.ts'
 import { sortTools } from './sort-tools.ts'
+import { RUN_ERR_MCP } from '../errors.ts'
+import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
+
+const MAX_TOOLS = 1_000
+const MAX_PAGES = 100
+const MAX_CHARACTERS = 8_388_608
+// Milliseconds for one page, and for all pages.
+const PAGE_TIMEOUT = 30_000
+const LIST_TIMEOUT = 120_000
+
+/**
+ * Lists the tools of a server, page by page.
+ * @throws RUN_ERR_MCP for no answer, one without a list, a list that is too large, or one that does not end; `causeOf` gives the cause
+ */
+async function listTools(
+  requests: McpRequests,
+  causeOf: () => { cause?: Error }
+): Promise<readonly ListedTool[]> {
+  const tools: ListedTool[] = []
+  const cursors = new Set<string>()
+  const end = performance.now() + LIST_TIMEOUT
+  let characters = 0
+  for (let cursor: string | undefined; ;) {
+    const left = end - performance.now()
+    if (left <= 0) throw new RUN_ERR_MCP(`its tools cannot be listed within ${LIST_TIMEOUT} ms`)
+    const page = await readPage(requests, cursor, Math.min(left, PAGE_TIMEOUT), causeOf)
+    if (!Array.isArray(page.tools)) throw new RUN_ERR_MCP('its list of tools is no list')
+    for (const tool of page.tools) {
+      if (tools.push(tool) > MAX_TOOLS) throw new RUN_ERR_MCP(`it has more than ${MAX_TOOLS} tools`)
+      characters += JSON.stringify(tool).length
+      if (characters > MAX_CHARACTERS)
+        throw new RUN_ERR_MCP(`its list of tools has more than ${MAX_CHARACTERS} characters`)
+    }
+    cursor = page.nextCursor
+    if (cursor === undefined) return tools
+    if (cursors.has(cursor)) throw new RUN_ERR_MCP('its list of tools repeats a cursor')
+    if (cursors.add(cursor).size >= MAX_PAGES)
+      throw new RUN_ERR_MCP(`its list of tools has more than ${MAX_PAGES} pages`)
+  }
+}
+
+async function readPage(
+  requests: McpRequests,
+  cursor: string | undefined,
+  timeout: number,
+  causeOf: () => { cause?: Error }
+): Promise<ToolPage> {
+  try {
+    return await requests.list(cursor, timeout)
+  } catch (err) {
+    throw new RUN_ERR_MCP(`its tools cannot be listed: ${messageOf(err, 'no answer')}`, causeOf())
+  }
+}
 
 /** Selects and configures the tools of an MCP server. */
 export interface McpToolsOptions {
@@ -107,4 +158,56 @@ function approvalOf(name: string, approval: McpToolsOptions['approval']): Approv
       ? approval[name]
       : undefined
     : approval
+}
+
+interface McpContent {
+  readonly type: string
+  readonly text?: string
+  readonly data?: string
+  readonly mimeType?: string
+  readonly uri?: string
+  readonly resource?: {
+    readonly uri: string
+    readonly text?: string
+    readonly blob?: string
+    readonly mimeType?: string
+  }
+}
+
+/**
+ * Converts an MCP result to a tool result: all content if any is binary, else the structured content, else the text.
+ * @throws an error with the server's text if the call failed, or if the structured content does not match its schema
+ */
+function toToolResult(answer: object, schema?: ForeignCheck): unknown {
+  const {
+    content = [],
+    structuredContent,
+    isError
+  } = answer as {
+    content?: McpContent[]
+    structuredContent?: unknown
+    isError?: boolean
+  }
+  const parts = content.map(toPart)
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+  if (isError === true) throw new Error(text.trim() || 'the tool failed')
+  if (schema !== undefined) requireStructured(structuredContent, schema)
+  if (parts.some((part) => part.type !== 'text')) return toolContent(parts)
+  return structuredContent ?? text
+}
+
+function requireStructured(content: unknown, schema: ForeignCheck): void {
+  const fault = content === undefined ? 'it is missing' : schema.faultOf(content)
+  if (fault !== undefined)
+    throw new Error(`the structured content of the result does not match its schema: ${fault}`)
+}
+
+function toPart({ type, text, data, mimeType, uri, resource }: McpContent): ToolContentPart {
+  if ((type === 'image' || type === 'audio') && data !== undefined)
+    return { type, mimeType: mimeType ?? 'application/octet-stream', data }
+  if (type === 'resource' && resource?.blob !== undefined) {
+    const { blob, mimeType: of = 'application/octet-stream' } = resource
+    return { type: of.startsWith('image/') ? 'image' : 'file', mimeType: of, data: blob }
+  }
+  return { type: 'text', text: text ?? resource?.text ?? uri ?? '' }
 }

@@ -1,12 +1,19 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { RunContext, RunInput, Runnable, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/registry'
+import type {
+  AcceptedMessage,
+  RunContext,
+  RunInput,
+  Runnable,
+  RunnableMetadata,
+  WhenBusy,
+  YieldedPart
+} from '@svc/registry'
 import {
   BaseRunnable,
   type DeclaredOutput,
   type OutputSchema,
   type StructuredOf
 } from '../runnables/base-runnable.ts'
-import { keepTurn } from './keep-turn.ts'
 import { coordinate } from './modes/coordinate.ts'
 import { toToolNames } from '../tools/tool-names.ts'
 import { parallel } from './modes/parallel.ts'
@@ -15,6 +22,9 @@ import { sequence } from './modes/sequence.ts'
 import { planTeam, type TeamPlan } from './plan-team.ts'
 import type { Member, TeamMode, TeamOptions } from './team-options.ts'
 import { TeamRun } from './team-run.ts'
+import { createTurn } from '../loop/begin-loop.ts'
+import { loadFiles } from '../sessions/load-files.ts'
+import { toMessageText } from './members.ts'
 
 type LastOf<Members extends readonly unknown[]> = Members extends readonly [...unknown[], infer Last]
   ? Last
@@ -144,4 +154,35 @@ function partsOf(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, voi
   if (mode === 'coordinate') return coordinate(run, leader!, input)
   if (mode === 'route') return route(run, leader!, input)
   return mode === 'parallel' ? parallel(run, input) : sequence(run, input)
+}
+
+/**
+ * The turn of a team without a leader: its session keeps what the team was asked, and its answer. A run that fails saves nothing.
+ * @throws RUN_ERR_STORE
+ */
+async function* keepTurn(
+  run: TeamRun,
+  input: RunInput,
+  parts: AsyncGenerator<YieldedPart, void>
+): AsyncGenerator<YieldedPart, void> {
+  const turn = createTurn(run.plan, run)
+  const answer = { text: '', structured: null as unknown }
+  try {
+    await turn.lock()
+    if (input !== undefined) await turn.ask(await loadFiles(input as AcceptedMessage))
+    for await (const part of parts) {
+      // Parts of members have a source.
+      if (part.source === undefined) {
+        if (part.type === 'text') answer.text += part.text
+        else if (part.type === 'structured') answer.structured = part.value
+        else if (part.type === 'finish') {
+          turn.addText(toMessageText(answer))
+          await turn.save(run.context)
+        }
+      }
+      yield part
+    }
+  } finally {
+    turn.end()
+  }
 }

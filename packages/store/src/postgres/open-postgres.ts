@@ -8,15 +8,66 @@ import { STO_ERR_OPEN } from '../errors.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
 import { createBytesInTable } from './bytes-in-table.ts'
-import { isLost } from './faults.ts'
+import { isLost, toStoreError } from './faults.ts'
 import { openNode } from './open-node.ts'
-import { openPool } from './open-pool.ts'
-import { Opening } from './opening.ts'
+import { openPool, type Connections } from './open-pool.ts'
 import { PatientPool } from './patient-pool.ts'
 import { PooledCommit } from './pooled-commit.ts'
 import { createTransact } from './query.ts'
 import { createRunDays } from './run-days.ts'
-import { createSweeping } from './sweeping.ts'
+import { isCurrent, migrate } from './migrations/migrate.ts'
+import { onOne } from './with-connection.ts'
+import { removeLostTickets } from './nodes/ticket-batches.ts'
+
+// Milliseconds for which a failed attempt answers for others.
+const PAUSE = 250
+// Milliseconds: another process may be migrating, and large tables take their time.
+const MIGRATION_TIMEOUT = 600_000
+
+/** Applies pending migrations once the server can be reached: at the first attempt that succeeds. */
+class Opening {
+  readonly #connections: Connections
+  readonly #options: PostgresOptions
+  #opened: Promise<void> | undefined
+
+  constructor(connections: Connections, options: PostgresOptions) {
+    this.#connections = connections
+    this.#options = options
+  }
+
+  /** Resolves at once if the database is open; else tries to open it. @throws why it could not be opened */
+  ready(): Promise<void> {
+    return (this.#opened ??= this.#open())
+  }
+
+  async #open(): Promise<void> {
+    try {
+      if (!(await this.#isCurrent())) await this.#migrate()
+    } catch (err) {
+      setTimeout(() => (this.#opened = undefined), PAUSE).unref()
+      throw err
+    }
+  }
+
+  async #isCurrent(): Promise<boolean> {
+    const client = await this.#connections.pool.connect()
+    try {
+      return await isCurrent(onOne(client), this.#options.schema)
+    } finally {
+      client.release()
+    }
+  }
+
+  async #migrate(): Promise<void> {
+    const client = this.#connections.createClient({ query_timeout: MIGRATION_TIMEOUT })
+    await client.connect()
+    try {
+      await migrate(onOne(client), this.#options.schema)
+    } finally {
+      await client.end()
+    }
+  }
+}
 
 /**
  * Opens a database on Postgres. One that cannot be reached yet, after 5 seconds, is opened by the first call that can.
@@ -82,5 +133,42 @@ export async function openPostgres(
       await close()
       await pool.end()
     }
+  }
+}
+
+/**
+ * Runs sweeps one after another, and each on one process of the service at a time: a transaction of its own holds the lock, which ends with its
+ * connection. Also removes what processes that are gone have left: their writers, and their tickets of sessions.
+ */
+function createSweeping({ createClient }: Connections, schema: string): Backend['sweep'] {
+  let last: Promise<unknown> = Promise.resolve()
+  const removeTickets = removeLostTickets((table) => `"${schema}".${table}`)
+  const sweep = async (name: string, remove: () => Promise<number>) => {
+    const client = createClient()
+    try {
+      await client.connect()
+      await client.query('begin')
+      const { rows } = await client.query<{ locked: boolean }>(
+        'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
+        [`svc sweep ${schema} ${name}`]
+      )
+      if (!rows[0]!.locked) return 0
+      const removed = await remove()
+      await client.query(
+        `delete from "${schema}".writer where seen_at < clock_timestamp() - interval '1 day'`
+      )
+      await client.query(removeTickets)
+      await client.query('commit')
+      return removed
+    } catch (err) {
+      throw toStoreError(err)
+    } finally {
+      await client.end()
+    }
+  }
+  return (name, remove) => {
+    const swept = last.then(() => sweep(name, remove))
+    last = swept.catch(() => {})
+    return swept
   }
 }

@@ -1,10 +1,69 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { STO_ERR_HARD_LINKS, STO_ERR_IN_USE, STO_ERR_OPEN } from '../errors.ts'
+import { STO_ERR_FILE_GONE, STO_ERR_HARD_LINKS, STO_ERR_IN_USE, STO_ERR_OPEN } from '../errors.ts'
 import type { SqliteOptions } from '../options.ts'
-import { lockFile } from './lock-file.ts'
-import { OpenFile } from './open-file.ts'
+
+// Milliseconds that a check of the files stays valid, since checking at every write is too slow.
+const MAX_AGE = 1_000
+
+/** The file of an open database; checks that its path still leads to it. */
+class OpenFile {
+  readonly path: string
+  readonly #identity: string | undefined
+  // Of the write-ahead log, once it exists.
+  #walIdentity: string | undefined
+  #lookedAt = -MAX_AGE
+
+  /** @throws STO_ERR_HARD_LINKS if the file has another name: its lock and its write-ahead log are found by name */
+  constructor(path: string) {
+    const { nlink } = statSync(path)
+    if (nlink > 1) throw new STO_ERR_HARD_LINKS(path, nlink)
+    this.path = path
+    this.#identity = identify(path)
+  }
+
+  /** @throws STO_ERR_FILE_GONE */
+  requireThere(): void {
+    const now = performance.now()
+    if (now - this.#lookedAt < MAX_AGE) return
+    const wal = identify(`${this.path}-wal`)
+    this.#walIdentity ??= wal
+    if (identify(this.path) !== this.#identity || isEmpty(this.path)) throw new STO_ERR_FILE_GONE(this.path)
+    if (wal !== this.#walIdentity) throw new STO_ERR_FILE_GONE(`${this.path}-wal`)
+    this.#lookedAt = now
+  }
+}
+
+function identify(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
+}
+
+function isEmpty(path: string): boolean {
+  return statSync(path).size === 0
+}
+
+// Long enough for a predecessor that is exiting.
+const WAIT = 500
+const SQLITE_BUSY = 5
+
+/**
+ * Locks a database for this process by an exclusive transaction on an empty database beside it, which ends with the process
+ * however it dies. Readers of the database itself are not locked out. Returns the function that releases the lock.
+ * @throws STO_ERR_IN_USE
+ */
+function lockFile(path: string): () => void {
+  const lock = new DatabaseSync(`${path}-lock`, { timeout: WAIT })
+  try {
+    // Without a journal there is no second file.
+    lock.exec('pragma journal_mode = memory; begin exclusive')
+  } catch (err) {
+    lock.close()
+    throw (err as { errcode?: number }).errcode === SQLITE_BUSY ? new STO_ERR_IN_USE(path) : err
+  }
+  return () => lock.close()
+}
 
 // Milliseconds to wait for other programs at the start.
 const OPENING_TIMEOUT = 5_000

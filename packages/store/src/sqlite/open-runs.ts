@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { isTerminalStatus } from '@svc/registry'
-import { SessionFollowers } from '@svc/registry/store-kit'
+import { isTerminalStatus, type LogEntry, type ReadLimit } from '@svc/registry'
+import { entryFromJson, SessionFollowers } from '@svc/registry/store-kit'
 import { sql, type Kysely } from 'kysely'
 import type { Backend } from '../backend.ts'
 import type { Commit } from '../commit.ts'
@@ -8,11 +8,49 @@ import { PART_BYTES, TERMINAL } from '../rows/run-rows.ts'
 import { LocalLogs } from '../runs/local-logs.ts'
 import { createSessionEntry } from '../runs/session-entry.ts'
 import { Reports } from '../runs/run-write.ts'
-import { createStreamLog, type LogWakeUps } from '../runs/stream-log.ts'
+import { createStreamLog, type LogReads, type LogWakeUps } from '../runs/stream-log.ts'
 import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
 import type { Tables } from '../tables.ts'
-import { createLogReads } from './log-reads.ts'
 import { SqliteRunWriter } from './run-writer.ts'
+
+// Rows per read: the size of a page is known only after reading it.
+const MAX_ROWS = 64
+
+// Larger parts, in bytes, are read only if they still fit the page.
+const MAX_PAGED = 65_536
+
+/** Reads pages of logs. */
+function createLogReads(db: Kysely<Tables>): LogReads {
+  const readLarge = async (runId: string, seq: number) => {
+    const row = db.selectFrom('run_part').select('json').where('run_id', '=', runId).where('seq', '=', seq)
+    return (await row.executeTakeFirst())?.json
+  }
+  return {
+    async read(runId: string, after: number, limit: ReadLimit) {
+      const rows = await db
+        .selectFrom('run_part')
+        .select('seq')
+        .select(sql<string | null>`case when octet_length(json) <= ${MAX_PAGED} then json end`.as('json'))
+        .select(sql<number>`octet_length(json)`.as('bytes'))
+        .where('run_id', '=', runId)
+        .where('seq', '>', after)
+        .orderBy('seq')
+        .limit(Math.min(limit.entries, MAX_ROWS))
+        .execute()
+      const entries: LogEntry[] = []
+      let bytes = 0
+      for (const { seq, json, bytes: size } of rows) {
+        bytes += json?.length ?? size
+        if (bytes > limit.bytes && entries.length > 0) break
+        const whole = json ?? (await readLarge(runId, seq))
+        // It was removed meanwhile.
+        if (whole === undefined) break
+        entries.push(entryFromJson(seq, whole))
+      }
+      return entries
+    }
+  }
+}
 
 /** What runs write into a database of this process only. */
 export interface OpenedRuns extends Pick<

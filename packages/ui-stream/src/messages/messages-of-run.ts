@@ -1,9 +1,9 @@
-import type { PartOf, RunEngine } from '@svc/registry'
+import type { PartOf, RunEngine, RunFile } from '@svc/registry'
 import { partsOfTurn, readPresent, type FileUrl, type Turn } from '@svc/registry/wire-kit'
 import { MessageChunks } from '../projection/message-chunks.ts'
-import type { UiMessage } from '../wire/messages.ts'
+import type { UiMessage, UiPart } from '../wire/messages.ts'
 import { MessageBuilder } from './build-message.ts'
-import { toUserMessage } from './user-message.ts'
+import { INPUT_PART } from './to-input.ts'
 
 /**
  * The messages of a run as its log has them: what the user asked, and the answer so far. Undefined if the log is no longer kept.
@@ -38,4 +38,41 @@ export function messagesOfTurn(turn: Turn, fileUrl: FileUrl): UiMessage[] {
   for (const part of partsOfTurn(turn, '')) for (const chunk of chunks.add(part)) answer.add(chunk)
   const metadata = { runId, status: 'completed' }
   return [...user, ...(answer.isEmpty ? [] : [{ ...answer.build(), metadata }])]
+}
+
+/**
+ * The message of the user that began a run, as the run or the session keeps it. Files whose content is not kept are described by a
+ * `data-file` part.
+ */
+function toUserMessage(runId: string, input: unknown, fileUrl: FileUrl): UiMessage {
+  const id = `${runId}.input`
+  return { id, role: 'user', parts: toParts(input, runId, fileUrl) }
+}
+
+function toParts(input: unknown, runId: string, fileUrl: FileUrl): UiPart[] {
+  if (typeof input === 'string') return [{ type: 'text', text: input }]
+  if (Array.isArray(input) && input.every(isContent)) return input.map((each) => toPart(each, runId, fileUrl))
+  return input === undefined ? [] : [{ type: INPUT_PART, data: input }]
+}
+
+type Content = Partial<RunFile> & { readonly type: string; readonly text?: string }
+
+function isContent(value: unknown): value is Content {
+  const { type, text, mimeType } = (value ?? {}) as Record<string, unknown>
+  return type === 'text' ? typeof text === 'string' : typeof type === 'string' && typeof mimeType === 'string'
+}
+
+function toPart(content: Content, runId: string, fileUrl: FileUrl): UiPart {
+  const { type, text, mimeType = '', filename, size, sha256 } = content
+  if (type === 'text') return { type, text }
+  const url = fileUrl({ ...content, mimeType }, runId)
+  const named = filename !== undefined && { filename }
+  if (url !== undefined) return { type: 'file', mediaType: mimeType, url, ...named }
+  const data = {
+    mediaType: mimeType,
+    ...named,
+    ...(size !== undefined && { size }),
+    ...(sha256 && { sha256 })
+  }
+  return { type: 'data-file', data }
 }

@@ -1,5 +1,5 @@
-import { enterSession } from '../place-run.ts'
 import { setTimeout as pause } from 'node:timers/promises'
+import { enterSession } from '../place-run.ts'
 import { ANONYMOUS } from '../../contract/principal.ts'
 import type { RunInput } from '../../contract/content-part.ts'
 import type { NextRun, QueuedStart, RunQueue } from '../../contract/ports/run-queue.ts'
@@ -7,7 +7,7 @@ import type { RunSummary, StoredRun } from '../../contract/ports/run-store.ts'
 import type { Runnable } from '../../contract/runnable.ts'
 import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY, RUN_ERR_STORE } from '../../errors.ts'
 import { toLoggable } from '../../logging/to-loggable.ts'
-import { ENGINE_DEFAULTS, type QueueOptions } from '../../options.ts'
+import { ENGINE_DEFAULTS, type QueueOptions, type RecordOptions } from '../../options.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 import { keepInput, type KeptInput } from '../kept-input.ts'
 import { readParts, type LogHost } from '../log/log-reader.ts'
@@ -23,7 +23,6 @@ import { RunProgress } from '../run-progress.ts'
 import type { StartOptions } from '../start-options.ts'
 import { UndoSteps } from '../undo-steps.ts'
 import { whenBusyOf } from '../turns/when-busy.ts'
-import { requireQueueable } from './require-queueable.ts'
 import type { Webhooks } from '../../webhooks/webhooks.ts'
 
 // Milliseconds until serving the queue is tried again.
@@ -209,4 +208,22 @@ export async function watchInputs(host: LogHost, runId: string, onRequest: () =>
   } catch {
     // The caller of the run gets the failure of the store.
   }
+}
+
+/**
+ * Checks that another process can begin a run from what is stored of it.
+ * @throws RUN_ERR_NOT_QUEUEABLE
+ */
+function requireQueueable(
+  { name, resumable }: Runnable,
+  { apiKey, redact }: StartOptions,
+  recorded: RecordedInput | undefined,
+  record: Readonly<Required<RecordOptions>>
+): asserts recorded is RecordedInput {
+  if (resumable !== true) throw new RUN_ERR_NOT_QUEUEABLE(`another process could not resume "${name}"`)
+  if (apiKey !== undefined || redact !== undefined)
+    throw new RUN_ERR_NOT_QUEUEABLE('its caller has given a key, and keys are not stored')
+  if (recorded === undefined) throw new RUN_ERR_NOT_QUEUEABLE('inputs are not recorded here')
+  if (recorded.contents.length > 0 && !record.files)
+    throw new RUN_ERR_NOT_QUEUEABLE('files of inputs are not kept here')
 }

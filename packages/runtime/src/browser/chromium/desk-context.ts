@@ -2,13 +2,13 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_CRASHED, RUN_ERR_BROWSER_FAILED } from '../../errors.ts'
 import { unlessAborted } from '../../guards/guard.ts'
 import type { DeskOptions, StorageState } from '../browser.ts'
-import type { EgressProxy } from '../egress/egress-proxy.ts'
+import { GREETING, type EgressProxy } from '../egress/egress-proxy.ts'
 import { Dialogs } from './dialogs.ts'
 import { Downloads } from './downloads.ts'
 import type { RunningBrowser } from './launch.ts'
 import type { ChromiumPlan } from './plan-chromium.ts'
-import { signIn } from './sign-in.ts'
 import { Tabs } from './tabs.ts'
+import { callInPage, sessionOf } from '../page-session.ts'
 
 const MAX_NOTICES = 20
 // A page that locks the pointer gets every click, wherever it was meant to go.
@@ -164,3 +164,32 @@ export class DeskContext {
 }
 
 const ignore = () => undefined
+
+/**
+ * Signs in a browser context to its proxy, from its first page, which is empty: Chromium keeps the credentials for all requests of the
+ * context. Playwright would stop each of them for the credentials, and turn off the cache. Waits without end for a page that crashes.
+ * @throws the error of the page if it closes meanwhile
+ */
+async function signIn(page: Page, { server, username, password }: EgressProxy['settings']): Promise<void> {
+  const session = await sessionOf(page)
+  const send: typeof session.send = (method, params) => session.send(method, params)
+  session.on('Fetch.requestPaused', ({ requestId }) => {
+    // The page may be gone, which is what the request itself reports.
+    send('Fetch.continueRequest', { requestId }).catch(() => undefined)
+  })
+  session.on('Fetch.authRequired', ({ requestId, authChallenge: { source, origin } }) => {
+    const authChallengeResponse =
+      source === 'Proxy' && origin === server
+        ? { response: 'ProvideCredentials' as const, username, password }
+        : { response: 'CancelAuth' as const }
+    send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined)
+  })
+  await send('Fetch.enable', { handleAuthRequests: true, patterns: [{ urlPattern: `${GREETING}*` }] })
+  await callInPage(page, greet, GREETING)
+  await send('Fetch.disable')
+}
+
+// Runs in the page.
+async function greet(url: string): Promise<void> {
+  await fetch(url, { mode: 'no-cors' })
+}

@@ -1,9 +1,43 @@
-import type { LookupFunction, Socket } from 'node:net'
+import { Socket, type LookupFunction } from 'node:net'
 import { createPublicLookup, isPublicHost } from '@svc/registry/kit'
 import { RUN_ERR_BROWSER_TOO_LARGE } from '../../errors.ts'
 import type { HostPolicy, Refusal } from '../browser.ts'
-import { MeteredSocket } from './metered-socket.ts'
 import { DialTimeout, Refused } from './refused.ts'
+
+type Written = (err?: Error | null) => void
+
+/** A socket that reports its bytes as they pass, in both directions. */
+class MeteredSocket extends Socket {
+  readonly #count: (bytes: number) => void
+
+  /** @param count called with the bytes of each chunk; may destroy the socket */
+  constructor(count: (bytes: number) => void) {
+    super({ allowHalfOpen: true })
+    this.#count = count
+  }
+
+  override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+    if (chunk !== null) this.#count(chunk.length)
+    return super.push(chunk, encoding)
+  }
+
+  // Not `write`: `connect` replaces it.
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Written): void {
+    this.#count(sizeOf(chunk, encoding))
+    // oxlint-disable-next-line no-underscore-dangle -- the methods that streams are implemented with
+    super._write(chunk, encoding, done)
+  }
+
+  override _writev(chunks: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Written): void {
+    this.#count(chunks.reduce((sum, { chunk, encoding }) => sum + sizeOf(chunk, encoding), 0))
+    // oxlint-disable-next-line no-underscore-dangle -- as above
+    super._writev!(chunks, done)
+  }
+}
+
+function sizeOf(chunk: Buffer | string, encoding: BufferEncoding): number {
+  return typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.length
+}
 
 /** What connections of a desk are checked against. */
 export interface DialerOptions {

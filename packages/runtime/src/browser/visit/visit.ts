@@ -1,7 +1,8 @@
 import type { RunContext, SessionKey } from '@svc/registry'
-import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
+import { emitEvent, type EventFields } from '@svc/registry/kit'
+import { RUN_ERR_BROWSER_ACTION_FAILED, toToolError } from '../../errors.ts'
 import type { ToolContext } from '../../tools/define-tool.ts'
-import type { Look, Refusal } from '../browser.ts'
+import type { DeskPlace, Look, Refusal } from '../browser.ts'
 import type { Decided } from '../guard/risk-kinds.ts'
 import { LATE, withinTime } from '../deadline.ts'
 import { GuardedDesk } from '../guard/guarded-desk.ts'
@@ -10,7 +11,54 @@ import { SeenTexts } from '../guard/seen-texts.ts'
 import type { KeptStates } from '../browser-options.ts'
 import type { BrowserPlan } from '../plan-browser.ts'
 import { Boundary } from './boundary.ts'
-import { VisitEvents } from './visit-events.ts'
+import type { RuntimeEvents } from '../../events/events.ts'
+
+/** Emits the events and pages of one run's visit. */
+class VisitEvents {
+  readonly #context: RunContext
+  readonly #runnable: ToolContext['runnable']
+  readonly #startedAt = performance.now()
+  #steps = 0
+  #page = ''
+
+  constructor(context: RunContext, runnable: ToolContext['runnable']) {
+    this.#context = context
+    this.#runnable = runnable
+  }
+
+  step(index: number, url: string | undefined): void {
+    this.#steps = index + 1
+    this.#emit('browser.step', () => ({ index, ...(url !== undefined && { url }) }))
+  }
+
+  /** @param args without secrets */
+  action({ toolCallId, stepNumber: index }: ToolContext, action: string, args: () => unknown): void {
+    this.#steps = Math.max(this.#steps, index + 1)
+    this.#emit('browser.action', () => ({ toolCallId, index, action, args: args() }))
+  }
+
+  blocked({ host, reason }: Refusal): void {
+    this.#emit('browser.blocked', () => ({ host, reason }))
+  }
+
+  /** Emits the part of a page, unless it is the same as before. */
+  page({ emit, stepNumber: index }: ToolContext, { url, title }: DeskPlace): void {
+    const page = JSON.stringify([url, title])
+    if (page === this.#page) return
+    this.#page = page
+    emit({ type: 'browser.page', index, url, title })
+  }
+
+  end(error: unknown): void {
+    const durationMs = Math.round((performance.now() - this.#startedAt) * 1000) / 1000
+    if (error === undefined) this.#emit('browser.done', () => ({ steps: this.#steps, durationMs }))
+    else this.#emit('browser.error', () => ({ error: toToolError(error), durationMs }))
+  }
+
+  #emit<N extends keyof RuntimeEvents>(name: N, fields: () => EventFields<N>): void {
+    emitEvent(this.#context, this.#runnable, name, fields)
+  }
+}
 
 /** Whose visit it is, and how it learns of the end of the run. */
 export type Visitor = Pick<ToolContext, 'context' | 'runnable' | 'onEnd'>
