@@ -1,11 +1,16 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
-import { openSurface, resolveWireOptions, type Wire, type WireOptions } from '@svc/registry/wire-kit'
+import {
+  openSurface,
+  resolveWireOptions,
+  type WireDescription,
+  type WireOptions
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { errors } from './surface-errors.ts'
 import { threadRoutes } from './threads/thread-routes.ts'
 
-const WIRE: Wire = {
+const WIRE: WireDescription = {
   plugin: '@svc/ag-ui',
   name: 'ag-ui',
   path: '/ag-ui',

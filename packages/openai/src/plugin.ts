@@ -1,4 +1,4 @@
-import { openSurface, type Wire } from '@svc/registry/wire-kit'
+import { openSurface, type WireDescription } from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { completionRoutes } from './chat/completion-routes.ts'
@@ -9,7 +9,7 @@ import { responseRoutes } from './responses/response-routes.ts'
 import { errors } from './surface-errors.ts'
 import { toErrorBody } from './wire/error-body.ts'
 
-const WIRE: Wire = {
+const WIRE: WireDescription = {
   plugin: '@svc/openai',
   name: 'openai',
   path: '',

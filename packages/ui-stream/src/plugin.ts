@@ -1,12 +1,17 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
-import { openSurface, resolveWireOptions, type Wire, type WireOptions } from '@svc/registry/wire-kit'
+import {
+  openSurface,
+  resolveWireOptions,
+  type WireDescription,
+  type WireOptions
+} from '@svc/registry/wire-kit'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { chatRoutes } from './chat/chat-routes.ts'
 import { titleOf } from './chat/chat-schemas.ts'
 import { errors } from './surface-errors.ts'
 
-const WIRE: Wire = {
+const WIRE: WireDescription = {
   plugin: '@svc/ui-stream',
   name: 'ui-stream',
   path: '/chat',

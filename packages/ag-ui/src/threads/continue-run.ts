@@ -3,9 +3,9 @@ import { mayAnswer } from '@svc/registry/kit'
 import { SSE_HEADERS } from '@svc/registry/sse'
 import {
   answerInputs,
-  type GivenAnswer,
   requireRunOf,
   tieToClient,
+  type GivenAnswer,
   type WireSurface
 } from '@svc/registry/wire-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'

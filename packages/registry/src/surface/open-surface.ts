@@ -36,7 +36,7 @@ export interface WireSurface extends AdmittingSurface {
 }
 
 /** What a wire over HTTP is, with paths below its prefix. */
-export interface Wire {
+export interface WireDescription {
   /** The name of its package: `@svc/ag-ui`. */
   readonly plugin: string
   /** The name of its protocol. */
@@ -70,7 +70,7 @@ export interface WireRoutes {
  */
 export async function openSurface(
   app: FastifyInstance,
-  wire: Wire,
+  wire: WireDescription,
   settings: WireSettings,
   { prepare, add }: WireRoutes
 ): Promise<void> {
@@ -100,7 +100,7 @@ export async function openSurface(
 
 function createSurface(
   scope: FastifyInstance,
-  { plugin, name, path, document, errors }: Wire,
+  { plugin, name, path, document, errors }: WireDescription,
   settings: WireSettings
 ): WireSurface {
   const { runs, registry } = scope

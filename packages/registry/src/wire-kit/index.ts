@@ -43,5 +43,10 @@ export { partsOfTurn } from '../sessions/parts-of-turn.ts'
 export { readTurn, readTurns, type Turn, type TurnPage } from '../sessions/read-turns.ts'
 export { contentOfFile, type LinkedFile } from '../wire/data-url.ts'
 export { keepPrivate, localCallOf } from '../requests/guard-scope.ts'
-export { openSurface, type Wire, type WireRoutes, type WireSurface } from '../surface/open-surface.ts'
+export {
+  openSurface,
+  type WireDescription,
+  type WireRoutes,
+  type WireSurface
+} from '../surface/open-surface.ts'
 export { surfaceErrors, type SurfaceErrors } from '../surface/surface-errors.ts'

@@ -1,7 +1,7 @@
 import type { RunnableKind } from '@svc/registry'
 import { baseUrlOf, type AddressedRequest } from '@svc/registry/kit'
 import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { type FileUrl, fileUrlsAt, type WireSurface } from '@svc/registry/wire-kit'
+import { fileUrlsAt, type FileUrl, type WireSurface } from '@svc/registry/wire-kit'
 import type { FastifyReply } from 'fastify'
 import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
 import type { MessageChunks } from '../projection/message-chunks.ts'

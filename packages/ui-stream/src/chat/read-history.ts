@@ -1,11 +1,11 @@
 import { RUN_ERR_SESSION_NOT_FOUND, type Principal, type StoredSession } from '@svc/registry'
 import { codeOf, estimateLength, requireSession } from '@svc/registry/kit'
 import {
-  type FileUrl,
   findActiveRun,
   readTurn,
   readTurns,
   runsOfConversation,
+  type FileUrl,
   type Turn,
   type WireSurface
 } from '@svc/registry/wire-kit'
