@@ -10,7 +10,7 @@ import {
   type SessionKey,
   type Stores
 } from '@svc/registry'
-import { createSseStream, streamEntries } from '@svc/registry/sse'
+import { createSseStream, streamEntries } from '@svc/surface'
 import { createStore } from '@svc/store'
 import { startPostgres } from '@tools/postgres'
 import { median } from './figures.ts'

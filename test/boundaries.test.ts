@@ -9,7 +9,7 @@ const machine = { folders: [root], hosts: registry === undefined ? [] : [new URL
 
 const manifest = (name: string, more: object = {}) =>
   JSON.stringify({ name, exports: { '.': './src/index.ts' }, ...more })
-const onCenter = { dependencies: { '@svc/registry': 'workspace:^' } }
+const onCenter = { dependencies: { '@svc/contract': 'workspace:^' } }
 const onStore = { devDependencies: { '@svc/store': 'workspace:^' } }
 
 /** A small repository in which every rule holds. */
@@ -18,15 +18,15 @@ const good = {
   'README.md':
     'See [the house](docs/house.md#top), `packages/http/src/`, `packages/*/src` and `src/index.ts`.\n',
   'ARCHITECTURE.md':
-    'Rooms: `packages/registry`, `packages/registry/src/runs`, `packages/http`, `packages/store`, `packages/a2a`, `packages/a2a/src/wire`.\n',
+    'Rooms: `packages/contract`, `packages/contract/src/runs`, `packages/http`, `packages/store`, `packages/a2a`, `packages/a2a/src/wire`.\n',
   'docs/house.md': '# The house\n\nUp: [start](../README.md). Not paths: `a/b`, `text/html`, `/src/x`.\n',
-  'packages/registry/package.json': manifest('@svc/registry', { dependencies: { typed: '1' } }),
-  'packages/registry/src/index.ts':
+  'packages/contract/package.json': manifest('@svc/contract', { dependencies: { typed: '1' } }),
+  'packages/contract/src/index.ts':
     "import { readFile } from 'node:fs'\nimport type { T } from 'typed'\nexport * from './runs/run.ts'\n",
-  'packages/registry/src/runs/run.ts':
+  'packages/contract/src/runs/run.ts':
     '/** Not `console.log`. */\nlog.error({ err: toLoggable(err), code: err.code }, why)\n',
   'packages/http/package.json': manifest('@svc/http', { ...onCenter, ...onStore }),
-  'packages/http/src/index.ts': "import { r } from '@svc/registry'\n",
+  'packages/http/src/index.ts': "import { r } from '@svc/contract'\n",
   'packages/http/test/index.test.ts':
     "import t from 'tap'\nimport s from '@svc/store'\nimport h from '@svc/http'\nimport '../src/index.ts'\n",
   'packages/a2a/package.json': manifest('@svc/a2a'),
@@ -38,21 +38,28 @@ const good = {
   'packages/a2a/src/plugin.ts':
     "// Before '1.0' there were none.\nimport { of } from './wire/codec-for.ts'\n/** Default `1.0`. */\nexport const version = '1.0.0'\n",
   'packages/store/package.json': manifest('@svc/store', onCenter),
-  'packages/store/src/index.ts': "declare module '@svc/registry' {}\n",
+  'packages/store/src/index.ts': "declare module '@svc/contract' {}\n",
   'apps/demo/package.json': manifest('@svc/demo', { dependencies: { '@svc/http': '1', '@svc/store': '1' } }),
   'apps/demo/src/main.ts':
     "import h from '@svc/http'\nconst s = await import('@svc/store')\nconsole.log(h, s)\n",
   'pnpm-lock.yaml': 'resolution: {integrity: sha512-x}\n'
 }
 
-const entryPoints = { 'tools/boundaries/entry-points.json': '{ "packages/registry/src/runs": ["run.ts"] }' }
-
 /** What breaks each rule: files laid over the good ones, and what the rule must say. */
 const planted: Record<keyof typeof rules, [files: Record<string, string>, says: string][]> = {
   layers: [
-    [{ 'packages/registry/src/a.ts': "import '@svc/http'\n" }, 'the contract imports @svc/http'],
-    [{ 'packages/http/src/a.ts': "import type { S } from '@svc/store'\n" }, 'may import @svc/registry only'],
-    [{ 'packages/http/src/a.ts': "const s = await import('@svc/store')\n" }, 'may import @svc/registry only'],
+    [
+      { 'packages/contract/src/a.ts': "import '@svc/http'\n" },
+      'imports @svc/http: it may import no package of ours'
+    ],
+    [
+      { 'packages/http/src/a.ts': "import type { S } from '@svc/store'\n" },
+      'it may import contract, surface'
+    ],
+    [
+      { 'packages/http/src/a.ts': "const s = await import('@svc/store')\n" },
+      'it may import contract, surface'
+    ],
     [
       { 'packages/http/src/a.ts': "export * from '../../store/src/index.ts'\n" },
       'leaves packages/http/src/ by path'
@@ -62,7 +69,7 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
       'leaves packages/http/src/ by path'
     ],
     [{ 'packages/http/src/a.ts': "import '@svc/http'\n" }, 'imports its own package by name'],
-    [{ 'packages/http/src/a.ts': "import '@svc/registry/src/runs/run.ts'\n" }, 'no entry of @svc/registry'],
+    [{ 'packages/http/src/a.ts': "import '@svc/contract/src/runs/run.ts'\n" }, 'no entry of @svc/contract'],
     [{ 'packages/http/src/a.ts': "import '@svc/absent'\n" }, 'no package here'],
     [
       { 'packages/http/test/a.test.ts': "import '../../store/src/index.ts'\n" },
@@ -74,16 +81,6 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     ],
     [{ 'test/a.test.ts': "import '../packages/http/src/index.ts'\n" }, 'imports the inside of a package']
   ],
-  entryPoints: [
-    [
-      { ...entryPoints, 'packages/registry/src/a.ts': "import type { R } from './runs/log/reader.ts'\n" },
-      'a.ts: imports log/reader.ts, which is private to packages/registry/src/runs'
-    ],
-    [
-      { ...entryPoints, 'packages/registry/src/index.ts': '' },
-      'no file outside packages/registry/src/runs imports run.ts'
-    ]
-  ],
   dependencies: [
     [
       { 'packages/http/src/a.ts': "import type { X } from '@scope/absent/sub'\n" },
@@ -92,10 +89,10 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     [{ 'packages/http/src/a.ts': "import t from 'tap'\n" }, 'tap is not declared'],
     [{ 'packages/http/src/a.ts': "import '@svc/store'\n" }, '@svc/store is not declared'],
     [{ 'packages/store/test/a.test.ts': "import '@svc/http'\n" }, '@svc/http is not declared'],
-    [{ 'packages/store/src/index.ts': '' }, '@svc/registry is declared and never imported'],
+    [{ 'packages/store/src/index.ts': '' }, '@svc/contract is declared and never imported'],
     [
-      { 'packages/store/src/index.ts': "// import '@svc/registry'\n" },
-      '@svc/registry is declared and never imported'
+      { 'packages/store/src/index.ts': "// import '@svc/contract'\n" },
+      '@svc/contract is declared and never imported'
     ],
     [
       {
@@ -159,11 +156,7 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     [{ 'packages/http/README.md': 'See `src/runs/run.ts`.' }, 'names src/runs/run.ts'],
     [{ 'docs/a.md': 'See [it](gone.md).' }, 'names gone.md']
   ],
-  map: [
-    [{ 'packages/registry/src/sse/a.ts': '' }, 'packages/registry/src/sse: is not in ARCHITECTURE.md'],
-    [{ 'packages/registry/src/run/a.ts': '' }, 'packages/registry/src/run: is not in ARCHITECTURE.md'],
-    [{ 'packages/gateway/test/a.ts': '' }, 'packages/gateway: is not in ARCHITECTURE.md']
-  ],
+  map: [[{ 'packages/gateway/test/a.ts': '' }, 'packages/gateway: is not in ARCHITECTURE.md']],
   leaks: [
     [{ 'a.ts': '// /some/checkout/x' }, 'a folder of this machine'],
     [{ 'a.ts': `// ${['', 'home', 'someone', 'x'].join('/')}` }, 'a home folder'],

@@ -20,7 +20,7 @@ interface Sample {
 
 const SAMPLES: readonly Sample[] = [
   {
-    packages: ['a2a', 'registry'],
+    packages: ['a2a', 'contract', 'registry', 'surface'],
     wanted: ['@svc/a2a', 'fastify'],
     later: ['@grpc/grpc-js', '@bufbuild/protobuf'],
     async check(t, running, port, home) {
@@ -37,7 +37,7 @@ const SAMPLES: readonly Sample[] = [
     }
   },
   {
-    packages: ['gateway', 'http', 'registry'],
+    packages: ['gateway', 'contract', 'http', 'registry', 'surface'],
     wanted: ['@svc/gateway', '@svc/http', '@svc/registry', 'fastify', 'socket.io-client'],
     // Its program is also a client.
     check: async (t, running) =>

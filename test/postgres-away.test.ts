@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import http from '@svc/http'
 import registryPlugin, { createRegistry } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import store from '@svc/store'
 import { startPostgres, type Postgres } from '@tools/postgres'
 import Fastify, { type LightMyRequestResponse } from 'fastify'

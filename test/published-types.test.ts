@@ -16,7 +16,10 @@ import { compileAsUser, install, pack, run } from './helpers/tarballs.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted()
 const PACKAGES = [
+  'contract',
   'registry',
+  'surface',
+  'testing',
   'runtime',
   'store',
   'http',

@@ -30,6 +30,10 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/openai/README.md#1': /^Hello\n$/,
   'packages/console/README.md#1': /^200 text\/html; charset=utf-8\n$/,
   'packages/realtime/README.md#1': /^Hello\n$/,
+  'packages/contract/README.md#1': /^weather No weather for "Atlantis"\n$/,
+  'packages/testing/README.md#1': /^hello\n$/,
+  'docs/your-own-wire.md#1':
+    /^\{"say":"Hello"\}\n\{"end":"stop"\}\n\n\{"problem":"No agent \\"unknown\\"","code":"LINES_ERR_UNKNOWN_RUNNABLE"\}\n$/,
   'packages/mcp/README.md#1': /^200 true\n$/,
   'packages/ui-stream/README.md#1': /^v1 true\n$/,
   'packages/ag-ui/README.md#1': /^Hello\n$/,
@@ -181,9 +185,11 @@ t.test('complete programs compile', async (t) => {
       'docs/workflows.md#1',
       'docs/workflows.md#2',
       'docs/workflows.md#3',
+      'docs/your-own-wire.md#1',
       'packages/a2a/README.md#1',
       'packages/ag-ui/README.md#1',
       'packages/console/README.md#1',
+      'packages/contract/README.md#1',
       'packages/gateway/README.md#1',
       'packages/http/README.md#1',
       'packages/mcp/README.md#1',
@@ -201,6 +207,7 @@ t.test('complete programs compile', async (t) => {
       'packages/runtime/README.md#9',
       'packages/store/README.md#1',
       'packages/store/README.md#2',
+      'packages/testing/README.md#1',
       'packages/ui-stream/README.md#1',
       'README.md#1'
     ]
@@ -211,7 +218,7 @@ t.test('a document installs the imports of its programs', async (t) => {
   for (const { id, document, code } of programs) {
     const installed = installsOf(document)
     if (installed.length === 0) continue
-    for (const [, name = ''] of code.matchAll(/ from '((?:@[^/']+\/)?[^/']+)/g))
+    for (const [, name = ''] of code.matchAll(/ from '(?!node:)((?:@[^/']+\/)?[^/']+)/g))
       t.ok(installed.includes(name), `${id}: ${name}`)
   }
 })

@@ -8,7 +8,7 @@ import registryPlugin, {
   type Registry,
   type RunnableDefinition
 } from '@svc/registry'
-import { pause } from '@svc/registry/testing'
+import { pause } from '@svc/testing'
 import { Agent, recallMemory, Team, Workflow } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'

@@ -1,6 +1,6 @@
 import http from '@svc/http'
 import registryPlugin, { createRegistry, defineRunnable, removeSession, type RunEngine } from '@svc/registry'
-import { talkingRunnable } from '@svc/registry/testing'
+import { talkingRunnable } from '@svc/testing'
 import { createStore, type Store } from '@svc/store'
 import t from 'tap'
 import { serve, type Served } from './helpers/serve.ts'

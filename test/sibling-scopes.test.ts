@@ -5,7 +5,7 @@ import a2a from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import registry, { createRegistry, type RunEngine } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import runtime from '@svc/runtime'
 import store, { type Store } from '@svc/store'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
@@ -101,7 +101,7 @@ t.test('so do surfaces loaded by @fastify/autoload', async (t) => {
       return [`${index}-${name}.mjs`, lines.join('\n')]
     })
     const shared = [
-      "import { scriptedRunnable } from '@svc/registry/testing'",
+      "import { scriptedRunnable } from '@svc/testing'",
       "export const agents = [scriptedRunnable([600_000], { name: 'slow' })]"
     ]
     const folder = t.testdir({ 'agents.mjs': shared.join('\n'), plugins: Object.fromEntries(files) })

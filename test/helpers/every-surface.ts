@@ -5,7 +5,7 @@ import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
 import realtime from '@svc/realtime'
 import registryPlugin, { createRegistry, type RegistryPluginOptions } from '@svc/registry'
-import { scriptedRunnable, scriptedVoice } from '@svc/registry/testing'
+import { scriptedRunnable, scriptedVoice } from '@svc/testing'
 import uiStream from '@svc/ui-stream'
 import type { FastifyInstance } from 'fastify'
 

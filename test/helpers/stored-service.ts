@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import http from '@svc/http'
 import { globalRegistry } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { Workflow } from '@svc/runtime'
 import store from '@svc/store'
 import Fastify from 'fastify'

@@ -1,5 +1,12 @@
-import { Role, TaskState } from 'a2a-sdk-v1.0'
-import type { Artifact, Message, Part, StreamResponse, Task } from 'a2a-sdk-v1.0'
+import {
+  Role,
+  TaskState,
+  type Artifact,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task
+} from 'a2a-sdk-v1.0'
 import type { RawArtifact, RawEvent, RawMessage, RawPart } from './conversation.ts'
 
 const STATES = [

@@ -4,9 +4,21 @@ import type { SourceTree } from './source-tree.ts'
 import { findSourceFiles, findWorkspaces, type SourceFile, type Workspace } from './workspace.ts'
 
 const scope = '@svc/'
-const center = '@svc/registry'
 
-/** The star: a package imports only the contract, the contract imports none, and none reaches into another. */
+/** What the sources of each package may import; a wire, and what is not named here, the contract and its door. */
+const below: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  registry: ['contract'],
+  surface: ['contract', 'registry'],
+  testing: ['contract', 'registry'],
+  store: ['contract', 'registry'],
+  runtime: ['contract', 'registry'],
+  voice: ['contract', 'registry', 'runtime'],
+  browser: ['contract', 'registry', 'runtime']
+}
+const belowWires = ['contract', 'surface']
+
+/** The house: a package imports only those below it, by their entries, and no wire imports another. */
 export function checkLayers(tree: SourceTree): string[] {
   const workspaces = findWorkspaces(tree)
   return findSourceFiles(tree, workspaces).flatMap((file) =>
@@ -40,6 +52,8 @@ function checkName(file: SourceFile, specifier: string, workspaces: Workspace[])
     return `imports ${specifier}, which is no entry of ${name}`
   if (file.role !== 'src' || !file.workspace.folder.startsWith('packages/')) return null
   if (name === file.workspace.manifest.name) return `imports its own package by name: ${specifier}`
-  if (file.workspace.manifest.name === center) return `the contract imports ${specifier}`
-  return name === center ? null : `imports ${specifier}: a package may import ${center} only`
+  const allowed = below[file.workspace.manifest.name.slice(scope.length)] ?? belowWires
+  return allowed.includes(name.slice(scope.length))
+    ? null
+    : `imports ${specifier}: it may import ${allowed.join(', ') || 'no package of ours'}`
 }

@@ -2,9 +2,9 @@ import { posix } from 'node:path'
 import type { SourceTree } from './source-tree.ts'
 
 const MAP = 'ARCHITECTURE.md'
-const isFolder = /^packages\/[^/]+(?:\/src\/[^/]+)?$/
+const isFolder = /^packages\/[^/]+$/
 
-/** Every package, and every folder of its sources, is on the map. */
+/** Every package is on the map. */
 export function checkMap(tree: SourceTree): string[] {
   const map = tree.get(MAP) ?? ''
   const folders = new Set<string>()

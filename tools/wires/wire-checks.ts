@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import type { Test } from 'tap'
 import { PNG } from './agents.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { within } from '@svc/registry/kit'
+import { within } from '@svc/contract'
 import { defineTool } from '@svc/runtime'
 import {
   toneSpeech,

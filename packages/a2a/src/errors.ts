@@ -1,5 +1,5 @@
-import { createError } from '@svc/registry'
-import { surfaceErrors } from '@svc/registry/wire-kit'
+import { createError } from '@svc/contract'
+import { surfaceErrors } from '@svc/surface'
 
 export const {
   BadOption: A2A_ERR_BAD_OPTION,

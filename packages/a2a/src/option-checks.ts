@@ -1,4 +1,5 @@
-import { namedEntries, requireName } from '@svc/registry/kit'
+import { namedEntries } from '@svc/surface'
+import { requireName } from '@svc/contract'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'
 
 /** Parses the URL of an option. @throws A2A_ERR_BAD_OPTION unless it is absolute, http or https, and without credentials */

@@ -1,27 +1,27 @@
 import { Type } from '@sinclair/typebox'
-import type {
-  Authenticate,
-  Authorize,
-  NamedRunnables,
-  Registry,
-  ReplyKind,
-  SecuritySchemes,
-  TaskStore
-} from '@svc/registry'
 import {
-  DEFAULT_PROVIDER_KEY_HEADERS,
   functionSchema,
   givenOf,
   MAX_TIMER,
   MediaRangeSchema,
-  namedRunnablesSchema,
   optionsSchema,
-  POLICY_OPTIONS,
   requireOptions,
+  type Authenticate,
+  type Authorize,
+  type ReplyKind,
+  type SecuritySchemes,
+  type TaskStore
+} from '@svc/contract'
+import {
+  DEFAULT_PROVIDER_KEY_HEADERS,
+  namedRunnablesSchema,
+  POLICY_OPTIONS,
   splitRegisterOptions,
   type Lookup,
-  type Policy
-} from '@svc/registry/kit'
+  type NamedRunnables,
+  type Policy,
+  type Registry
+} from '@svc/surface'
 import type { RegisterOptions } from 'fastify'
 import type { GrpcBinding } from './bindings/grpc-binding.ts'
 import { A2A_ERR_BAD_OPTION } from './errors.ts'

@@ -1,15 +1,16 @@
 import {
-  ensureEngine,
   decodeJson,
+  ensureEngine,
+  keepPrivate,
+  OpenReplies,
+  refuseFloods,
   requireFreePlace,
   resolvePolicy,
   rootOf,
   warnOfTimeouts
-} from '@svc/registry/kit'
-import type { Runnable } from '@svc/registry'
-import { OpenReplies } from '@svc/registry/sse'
-import { KeyedLock } from '@svc/registry/store-kit'
-import { keepPrivate, refuseFloods } from '@svc/registry/wire-kit'
+} from '@svc/surface'
+import type { Runnable } from '@svc/contract'
+import { KeyedLock } from '@svc/contract/stores'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { authenticateRequests } from './auth/authenticate-requests.ts'

@@ -1,10 +1,5 @@
-import { RUNNABLE_KINDS } from '@svc/registry'
-import {
-  openSurface,
-  resolveWireOptions,
-  type WireDescription,
-  type WireOptions
-} from '@svc/registry/wire-kit'
+import { RUNNABLE_KINDS } from '@svc/contract'
+import { openSurface, resolveWireOptions, type WireDescription, type WireOptions } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { errors } from './surface-errors.ts'

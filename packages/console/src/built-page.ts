@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
-import { findEntry } from '@svc/registry/kit'
+import { findEntry } from '@svc/surface'
 import { CON_ERR_NOT_BUILT } from './errors.ts'
 import { ENCODINGS, type Encoding, type PageFile } from './page-file.ts'
 

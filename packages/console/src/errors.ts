@@ -1,4 +1,4 @@
-import { createError } from '@svc/registry'
+import { createError } from '@svc/contract'
 
 /**
  * An option is unknown or has an invalid value. Thrown at registration, like the others: the page itself shows the errors of the

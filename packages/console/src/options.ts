@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { givenOf, optionsSchema, requireOptions } from '@svc/registry/kit'
+import { givenOf, optionsSchema, requireOptions } from '@svc/contract'
 import type { RegisterOptions } from 'fastify'
 import { CON_ERR_BAD_OPTION } from './errors.ts'
 

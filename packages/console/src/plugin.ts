@@ -1,5 +1,5 @@
 import { loadPage } from '#page'
-import { requireFreePlace, rootOf } from '@svc/registry/kit'
+import { requireFreePlace, rootOf } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { CON_ERR_REGISTERED_TWICE } from './errors.ts'

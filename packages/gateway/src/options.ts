@@ -1,20 +1,25 @@
 import { Type } from '@sinclair/typebox'
-import type { Authenticate, Credentials, OnDisconnect, Registry } from '@svc/registry'
 import {
-  CLIENT_OPTIONS,
-  EXPOSED_OPTIONS,
   functionSchema,
   givenOf,
   MAX_TIMER,
   objectSchema,
   OnDisconnectSchema,
   optionsSchema,
-  POLICY_OPTIONS,
   requireOptions,
+  type Authenticate,
+  type Credentials,
+  type OnDisconnect
+} from '@svc/contract'
+import {
+  CLIENT_OPTIONS,
+  EXPOSED_OPTIONS,
+  POLICY_OPTIONS,
   splitRegisterOptions,
   type ExposedOptions,
-  type PolicyOptions
-} from '@svc/registry/kit'
+  type PolicyOptions,
+  type Registry
+} from '@svc/surface'
 import type { RegisterOptions } from 'fastify'
 import type { ExtendedError, Server, Socket } from 'socket.io'
 import { AsyncApiOptionsSchema, resolveAsyncApi, type AsyncApiOptions } from './asyncapi/async-api-options.ts'

@@ -1,13 +1,13 @@
-import { whileServing } from '@svc/registry'
 import {
-  ensureEngine,
   DEFAULT_PROVIDER_KEY_HEADERS,
+  ensureEngine,
   listNamed,
   LiveCalls,
   requireFreePlace,
   resolvePolicy,
-  warnOfTimeouts
-} from '@svc/registry/kit'
+  warnOfTimeouts,
+  whileServing
+} from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Server } from 'socket.io'

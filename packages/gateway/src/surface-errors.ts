@@ -1,4 +1,4 @@
-import { surfaceErrors } from '@svc/registry/wire-kit'
+import { surfaceErrors } from '@svc/surface'
 
 /** The errors that this surface has in common with the others. */
 export const errors = surfaceErrors('GTW', '@svc/gateway', {

@@ -1,5 +1,5 @@
-import type { RunEngine, RunLog } from '@svc/registry'
-import type { AdmittingSurface, Exposed, LiveCalls, Policy } from '@svc/registry/kit'
+import type { AdmittingSurface, Exposed, LiveCalls, Policy, RunEngine } from '@svc/surface'
+import type { RunLog } from '@svc/contract'
 import type { GatewaySettings, HandshakeCredentials } from './options.ts'
 import type { RunKeeper } from './sockets/run-keeper.ts'
 

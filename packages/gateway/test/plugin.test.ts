@@ -10,7 +10,7 @@ import gateway, {
   type ServerToClientEvents
 } from '@svc/gateway'
 import registry, { createRegistry } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { resolveLimits } from '../src/options.ts'
 import { Server } from 'socket.io'

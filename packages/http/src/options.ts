@@ -1,20 +1,26 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { Authenticate, Authorize, NamedRunnables, OnDisconnect, Registry } from '@svc/registry'
 import {
-  CLIENT_OPTIONS,
-  DEFAULT_PROVIDER_KEY_HEADERS,
-  EXPOSED_OPTIONS,
   functionSchema,
   givenOf,
   millisecondsSchema,
   OnDisconnectSchema,
   optionsSchema,
-  POLICY_OPTIONS,
   requireOptions,
-  splitRegisterOptions
-} from '@svc/registry/kit'
+  type Authenticate,
+  type Authorize,
+  type OnDisconnect
+} from '@svc/contract'
+import {
+  CLIENT_OPTIONS,
+  DEFAULT_PROVIDER_KEY_HEADERS,
+  EXPOSED_OPTIONS,
+  POLICY_OPTIONS,
+  splitRegisterOptions,
+  type NamedRunnables,
+  type Registry
+} from '@svc/surface'
 import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } from 'fastify'
 import { JwtOptionsSchema, type JwtOptions } from './auth/jwt-options.ts'
 import { RbacOptionsSchema, type RbacOptions } from './auth/rbac-options.ts'

@@ -1,15 +1,16 @@
-import type { Principal, RegistryPluginOptions } from '@svc/registry'
+import type { Principal } from '@svc/contract'
 import {
   basePathOf,
   ensureEngine,
+  keepPrivate,
   listNamed,
+  OpenReplies,
   requireFreePlace,
   rootOf,
   warnOfTimeouts,
-  type AddressedRequest
-} from '@svc/registry/kit'
-import { OpenReplies } from '@svc/registry/sse'
-import { keepPrivate } from '@svc/registry/wire-kit'
+  type AddressedRequest,
+  type RegistryPluginOptions
+} from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createPolicy } from './auth/policy.ts'

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { OnDisconnect, RunEngine } from '@svc/registry'
-import type { AddressedRequest, AdmittingSurface, Exposed } from '@svc/registry/kit'
-import type { OpenReplies } from '@svc/registry/sse'
+import type { OnDisconnect } from '@svc/contract'
+import type { AddressedRequest, AdmittingSurface, Exposed, OpenReplies, RunEngine } from '@svc/surface'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { HttpPolicy } from './auth/policy.ts'
 

@@ -1,6 +1,6 @@
 import http, { HttpOptionsSchema, type HttpOptions } from '@svc/http'
 import { createRegistry } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import Fastify from 'fastify'
 import t from 'tap'
 import { buildApp, echo } from './helpers/build-app.ts'

@@ -1,16 +1,20 @@
 import { Type } from '@sinclair/typebox'
-import type { NamedRunnables, OnDisconnect, Registry } from '@svc/registry'
 import {
   EXPOSED_OPTIONS,
+  POLICY_OPTIONS,
+  type NamedRunnables,
+  type PolicyOptions,
+  type Registry
+} from '@svc/surface'
+import {
   functionSchema,
   givenOf,
   MAX_TIMER,
   OnDisconnectSchema,
   optionsSchema,
-  POLICY_OPTIONS,
   requireOptions,
-  type PolicyOptions
-} from '@svc/registry/kit'
+  type OnDisconnect
+} from '@svc/contract'
 import type { RegisterOptions } from 'fastify'
 import { MCP_ERR_BAD_OPTION } from './errors.ts'
 

@@ -1,12 +1,15 @@
-import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
 import {
   describeRoutes,
+  ensureEngine,
   identifyCallers,
   keepPrivate,
   refuseFloods,
   refuseRequests,
-  requireStrictJson
-} from '@svc/registry/wire-kit'
+  requireFreePlace,
+  requireStrictJson,
+  rootOf,
+  warnOfTimeouts
+} from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { MCP_ERR_REGISTERED_TWICE } from './errors.ts'

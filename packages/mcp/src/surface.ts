@@ -1,13 +1,13 @@
-import type { RunEngine } from '@svc/registry'
 import {
   DEFAULT_PROVIDER_KEY_HEADERS,
   listNamed,
+  OpenReplies,
   resolvePolicy,
   type AdmittingSurface,
   type Exposed,
-  type Policy
-} from '@svc/registry/kit'
-import { OpenReplies } from '@svc/registry/sse'
+  type Policy,
+  type RunEngine
+} from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { MCP_ERR_BAD_OPTION } from './errors.ts'
 import type { McpSettings } from './options.ts'

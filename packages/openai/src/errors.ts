@@ -1,4 +1,4 @@
-import { createError } from '@svc/registry'
+import { createError } from '@svc/contract'
 import { errors } from './surface-errors.ts'
 
 export { OPENAI_ERR_UNKNOWN_MODEL } from './surface-errors.ts'

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import type { OnDisconnect } from '@svc/registry'
-import { optionsSchema } from '@svc/registry/kit'
-import { resolveWireOptions, WIRE_OPTIONS, type WireOptions } from '@svc/registry/wire-kit'
+import { optionsSchema, type OnDisconnect } from '@svc/contract'
+import { resolveWireOptions, WIRE_OPTIONS, type WireOptions } from '@svc/surface'
 import type { RegisterOptions } from 'fastify'
 import { OPENAI_ERR_BAD_OPTION } from './errors.ts'
 

@@ -1,4 +1,4 @@
-import { openSurface, type WireDescription } from '@svc/registry/wire-kit'
+import { openSurface, type WireDescription } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { completionRoutes } from './chat/completion-routes.ts'

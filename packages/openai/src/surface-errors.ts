@@ -1,5 +1,5 @@
-import { createError, type RunnableKind } from '@svc/registry'
-import { surfaceErrors } from '@svc/registry/wire-kit'
+import { createError, type RunnableKind } from '@svc/contract'
+import { surfaceErrors } from '@svc/surface'
 import { toModel } from './models/model-name.ts'
 
 /** No exposed runnable is the model of this name. */

@@ -1,4 +1,4 @@
-import type { WireSurface } from '@svc/registry/wire-kit'
+import type { WireSurface } from '@svc/surface'
 import type { ToolCallsShown } from './options.ts'
 
 /** Shared by all routes. */

@@ -1,16 +1,14 @@
 import { Type } from '@sinclair/typebox'
-import type { NamedRunnables, Registry } from '@svc/registry'
 import {
   CLIENT_OPTIONS,
   EXPOSED_OPTIONS,
-  givenOf,
-  MAX_TIMER,
-  optionsSchema,
   POLICY_OPTIONS,
-  requireOptions,
   splitRegisterOptions,
-  type PolicyOptions
-} from '@svc/registry/kit'
+  type NamedRunnables,
+  type PolicyOptions,
+  type Registry
+} from '@svc/surface'
+import { givenOf, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
 import type { RegisterOptions } from 'fastify'
 import { RT_ERR_BAD_OPTION } from './errors.ts'
 

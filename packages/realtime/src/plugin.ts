@@ -1,6 +1,11 @@
-import { whileServing } from '@svc/registry'
-import { ensureEngine, requireFreePlace, rootOf, warnOfTimeouts } from '@svc/registry/kit'
-import { keepPrivate } from '@svc/registry/wire-kit'
+import {
+  ensureEngine,
+  keepPrivate,
+  requireFreePlace,
+  rootOf,
+  warnOfTimeouts,
+  whileServing
+} from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { RT_ERR_REGISTERED_TWICE } from './errors.ts'

@@ -5,7 +5,7 @@ import {
   resolvePolicy,
   type CallSurface,
   type Policy
-} from '@svc/registry/kit'
+} from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import type { Conversation } from './conversation/conversation.ts'
 import { RT_ERR_BAD_OPTION } from './errors.ts'

@@ -20,10 +20,10 @@ export type {
   ApprovalRequest,
   Approvals,
   PendingApproval
-} from './contract/approval.ts'
-export type { ClientTool } from './contract/client-tool.ts'
-export type { ToolChoice } from './contract/tool-choice.ts'
-export type { CredentialsAnswer, CredentialsRequest } from './contract/credentials-request.ts'
+} from '@svc/contract'
+export type { ClientTool } from '@svc/contract'
+export type { ToolChoice } from '@svc/contract'
+export type { CredentialsAnswer, CredentialsRequest } from '@svc/contract'
 export type {
   Answer,
   ClientCall,
@@ -32,7 +32,7 @@ export type {
   InputOutcome,
   PendingInput,
   Question
-} from './contract/input.ts'
+} from '@svc/contract'
 export {
   textOfInput,
   type AcceptedMessage,
@@ -41,10 +41,10 @@ export {
   type FileContentPart,
   type MessageInput,
   type RunInput
-} from './contract/content-part.ts'
-export { createError, isTellable, type ErrorClass, type TellableError } from './contract/create-error.ts'
-export type { EventBus, EventListener, EventMap, EventName } from './contract/event-bus.ts'
-export { GLOBAL_REGISTRY, RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from './contract/names.ts'
+} from '@svc/contract'
+export { createError, isTellable, type ErrorClass, type TellableError } from '@svc/contract'
+export type { EventBus, EventListener, EventMap, EventName } from '@svc/contract'
+export { GLOBAL_REGISTRY, RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from '@svc/contract'
 export {
   isTerminalPart,
   type FinishReason,
@@ -58,12 +58,22 @@ export {
   type StepModel,
   type ToolError,
   type YieldedPart
-} from './contract/part.ts'
-export * from './contract/principal.ts'
-export { ProviderKey, type Redact, type TextInIncrements } from './contract/provider-key.ts'
-export type { OnDisconnect, RunBody, WhenBusy } from './contract/run-body.ts'
-export type { EarlierAnswer, EarlierWait, Journal, RecordedPart } from './contract/journal.ts'
-export type { Delivered, Delivery } from './contract/delivery.ts'
+} from '@svc/contract'
+export {
+  type Principal,
+  ANONYMOUS,
+  type Credentials,
+  type SecuritySchemes,
+  type Authenticate,
+  type Action,
+  type AccessTarget,
+  type AccessDecision,
+  type Authorize
+} from '@svc/contract'
+export { ProviderKey, type Redact, type TextInIncrements } from '@svc/contract'
+export type { OnDisconnect, RunBody, WhenBusy } from '@svc/contract'
+export type { EarlierAnswer, EarlierWait, Journal, RecordedPart } from '@svc/contract'
+export type { Delivered, Delivery } from '@svc/contract'
 export type {
   ChildCaller,
   ChildOptions,
@@ -71,19 +81,13 @@ export type {
   RecordedStepOptions,
   RequestedInput,
   RunContext
-} from './contract/run-context.ts'
-export { Secret } from './contract/secret.ts'
-export type { RunEventMap } from './contract/run-events.ts'
-export type { MetadataFilter, RunMetadata } from './contract/run-metadata.ts'
-export { SILENT_LOG, type RunLog } from './contract/run-log.ts'
-export { isTerminalStatus, type RunRecord, type RunStatus } from './contract/run-record.ts'
-export {
-  collectRun,
-  type RunFile,
-  type RunResult,
-  type RunStats,
-  type ToolCall
-} from './contract/run-result.ts'
+} from '@svc/contract'
+export { Secret } from '@svc/contract'
+export type { RunEventMap } from '@svc/contract'
+export type { MetadataFilter, RunMetadata } from '@svc/contract'
+export { SILENT_LOG, type RunLog } from '@svc/contract'
+export { isTerminalStatus, type RunRecord, type RunStatus } from '@svc/contract'
+export { collectRun, type RunFile, type RunResult, type RunStats, type ToolCall } from '@svc/contract'
 export type {
   PartSink,
   PushedParts,
@@ -92,11 +96,11 @@ export type {
   RunnableDefinition,
   RunnableMetadata,
   RunOutput
-} from './contract/runnable.ts'
-export type { RunnableCard } from './contract/runnable-card.ts'
-export * from './contract/scopes.ts'
-export { tellable, type TellableFault } from './contract/tellable.ts'
-export { addUsage, ZERO_USAGE, type Usage } from './contract/usage.ts'
+} from '@svc/contract'
+export type { RunnableCard } from '@svc/contract'
+export { grantsScope, reachesOwner, isAdmin, findMissingScope } from '@svc/contract'
+export { tellable, type TellableFault } from '@svc/contract'
+export { addUsage, ZERO_USAGE, type Usage } from '@svc/contract'
 export {
   isVoiceRunnable,
   type AudioFormat,
@@ -107,17 +111,113 @@ export {
   type VoiceRunnable,
   type VoiceSettings,
   type VoiceTurnSettings
-} from './contract/voice.ts'
-export * from './errors.ts'
+} from '@svc/contract'
+export {
+  REG_ERR_BAD_NAME,
+  REG_ERR_BAD_KIND,
+  REG_ERR_BAD_RUNNABLE,
+  REG_ERR_NAME_TAKEN,
+  REG_ERR_ID_SHARED,
+  REG_ERR_BAD_OPTION,
+  REG_ERR_BAD_ERROR,
+  REG_ERR_OLD_NODE,
+  REG_ERR_PLUGIN_ORDER,
+  REG_ERR_REGISTERED_TWICE,
+  REG_ERR_STORE_IN_USE,
+  REG_ERR_BAD_CURSOR,
+  RUN_ERR_NOT_FOUND,
+  RUN_ERR_TERMINAL,
+  RUN_ERR_KEY_REUSED,
+  RUN_ERR_SESSION_BUSY,
+  RUN_ERR_NOT_ENDED,
+  RUN_ERR_WHEN_BUSY,
+  RUN_ERR_NO_TURN,
+  RUN_ERR_SESSION_EXISTS,
+  RUN_ERR_BAD_INPUT,
+  RUN_ERR_NO_CONVERSATION,
+  RUN_ERR_TOOL_NAME_TAKEN,
+  RUN_ERR_CLIENT_INSTRUCTIONS,
+  RUN_ERR_CLIENT_TOOLS,
+  RUN_ERR_BAD_SCHEMA,
+  RUN_ERR_APPROVAL_NOT_FOUND,
+  RUN_ERR_APPROVAL_ANSWERED,
+  RUN_ERR_INPUT_NOT_FOUND,
+  RUN_ERR_INPUT_ANSWERED,
+  RUN_ERR_INPUT_EXPIRED,
+  RUN_ERR_BAD_QUESTION,
+  RUN_ERR_APPROVAL_DENIED,
+  RUN_ERR_INTERRUPTED,
+  RUN_ERR_POISONED,
+  RUN_ERR_KEY_GONE,
+  RUN_ERR_LOG_LIMIT,
+  RUN_ERR_FILE_LIMIT,
+  RUN_ERR_FILE_NOT_FOUND,
+  RUN_ERR_FILES_NOT_KEPT,
+  RUN_ERR_BAD_RANGE,
+  RUN_ERR_BAD_PART,
+  RUN_ERR_BAD_RESULT,
+  RUN_ERR_REJECTED,
+  RUN_ERR_FAILED,
+  RUN_ERR_FENCED,
+  RUN_ERR_OVERLOADED,
+  RUN_ERR_TOO_MANY_RUNS,
+  RUN_ERR_WAITING_LIMIT,
+  RUN_ERR_NOT_QUEUEABLE,
+  RUN_ERR_DRAINING,
+  RUN_ERR_NO_LEASE,
+  RUN_ERR_RECOVERING,
+  RUN_ERR_SUSPENDED,
+  RUN_ERR_READER_LEFT,
+  RUN_ERR_CANCELED,
+  RUN_ERR_DAMAGED,
+  RUN_ERR_STORE,
+  RUN_ERR_SCHEDULE_NOT_FOUND,
+  RUN_ERR_BAD_SCHEDULE,
+  RUN_ERR_SCHEDULE_CRON,
+  RUN_ERR_SCHEDULE_NEVER,
+  RUN_ERR_SCHEDULE_TOO_OFTEN,
+  RUN_ERR_SCHEDULE_TIME_ZONE,
+  RUN_ERR_SCHEDULE_PAST,
+  RUN_ERR_SCHEDULE_BINARY,
+  RUN_ERR_TOO_MANY_SCHEDULES,
+  RUN_ERR_SCHEDULE_CHANGED,
+  RUN_ERR_SCHEDULES_NOT_KEPT,
+  RUN_ERR_SCHEDULE_REFUSED,
+  RUN_ERR_SCHEDULE_NO_RUNNABLE,
+  RUN_ERR_SESSION_NOT_FOUND,
+  RUN_ERR_BAD_SESSION,
+  RUN_ERR_SESSIONS_NOT_KEPT,
+  RUN_ERR_BAD_POSITION,
+  RUN_ERR_LOG_GONE,
+  RUN_ERR_WEBHOOK_NOT_FOUND,
+  RUN_ERR_BAD_WEBHOOK,
+  RUN_ERR_WEBHOOK_URL,
+  RUN_ERR_WEBHOOK_NO_SECRET,
+  RUN_ERR_TOO_MANY_WEBHOOKS,
+  RUN_ERR_WEBHOOKS_NOT_KEPT,
+  RUN_ERR_DELIVERY_NOT_FOUND,
+  RUN_ERR_DELIVERY_NOT_DEAD,
+  VOICE_ERR_NOT_A_VOICE,
+  VOICE_ERR_BAD_FORMAT,
+  VOICE_ERR_BAD_FRAME,
+  VOICE_ERR_FRAME_TOO_LARGE,
+  VOICE_ERR_TOO_FAST,
+  VOICE_ERR_INPUT_FULL,
+  VOICE_ERR_UNKNOWN_ITEM,
+  VOICE_ERR_BAD_POSITION,
+  VOICE_ERR_BAD_AFTER,
+  VOICE_ERR_OUTPUT_GONE,
+  VOICE_ERR_CALL_ENDED
+} from '@svc/contract'
 
 export { channelName } from './events/emit-event.ts'
 export { createEventBus } from './events/create-event-bus.ts'
-export { createContext, type ContextOptions } from './runs/create-context.ts'
+export { createContext, type ContextOptions } from './engine/create-context.ts'
 export { removeSubject, type RemovedSubject } from './erasure/remove-subject.ts'
 export { removeSession, type RemovalOptions, type RemovedSession } from './erasure/remove-session.ts'
-export { createRunEngine } from './runs/create-run-engine.ts'
-export type { Run, RunEngine, StartRefusal } from './runs/run-engine.ts'
-export type { CallerOptions, StartOptions } from './runs/start-options.ts'
+export { createRunEngine } from './engine/create-run-engine.ts'
+export type { Run, RunEngine, StartRefusal } from './engine/run-engine.ts'
+export type { CallerOptions, StartOptions } from './engine/start-options.ts'
 export type {
   NewScheduleOptions,
   OwnedSchedule,
@@ -126,7 +226,7 @@ export type {
   Schedules
 } from './schedules/schedules.ts'
 export type { ChannelPart, Sessions } from './sessions/sessions.ts'
-export type { Session, SessionChange, SessionFork } from './contract/session.ts'
+export type { Session, SessionChange, SessionFork } from '@svc/contract'
 export type { OwnedDelivery, OwnedWebhook, WebhookOwner, Webhooks } from './webhooks/webhooks.ts'
 export type {
   DeliveryState,
@@ -135,27 +235,85 @@ export type {
   WebhookChange,
   WebhookDelivery,
   WebhookEvent
-} from './contract/webhook.ts'
+} from '@svc/contract'
 export type { GivenChange } from './schedules/schedule-plan.ts'
-export type { CatchUp, NewSchedule, Schedule, ScheduleChange } from './contract/schedule.ts'
+export type { CatchUp, NewSchedule, Schedule, ScheduleChange } from '@svc/contract'
 
-export type { Awaitable } from './contract/ports/awaitable.ts'
-export type { CheckpointStore } from './contract/ports/checkpoint-store.ts'
-export type { Counted, CounterStore, CounterWindow } from './contract/ports/counter-store.ts'
-export type { BrowserState, BrowserStateStore } from './contract/ports/session-store.ts'
-export type { RemoteSession, RemoteSessionStore } from './contract/ports/session-store.ts'
-export type { ByteRange, FileStore, NewFile, StoredFile } from './contract/ports/file-store.ts'
-export type { ControlBus, ControlMessage } from './contract/ports/control-bus.ts'
-export type { MemoryItem, MemoryStore, ScoredMemoryItem } from './contract/ports/memory-store.ts'
-export type { NodeLease, RunFence } from './contract/ports/node-lease.ts'
-export type { NextQuery, NextRun, QueuedStart, RunQueue } from './contract/ports/run-queue.ts'
-export type { RegistryScope, RunScope } from './contract/ports/run-scope.ts'
-export type * from './contract/ports/run-store.ts'
-export type * from './contract/steering.ts'
-export type * from './contract/ports/schedule-store.ts'
-export type * from './contract/ports/webhook-store.ts'
-export type * from './contract/ports/stored-input.ts'
-export type * from './contract/ports/session-index.ts'
+export type { Awaitable } from '@svc/contract'
+export type { CheckpointStore } from '@svc/contract'
+export type { Counted, CounterStore, CounterWindow } from '@svc/contract'
+export type { BrowserState, BrowserStateStore } from '@svc/contract'
+export type { RemoteSession, RemoteSessionStore } from '@svc/contract'
+export type { ByteRange, FileStore, NewFile, StoredFile } from '@svc/contract'
+export type { ControlBus, ControlMessage } from '@svc/contract'
+export type { MemoryItem, MemoryStore, ScoredMemoryItem } from '@svc/contract'
+export type { NodeLease, RunFence } from '@svc/contract'
+export type { NextQuery, NextRun, QueuedStart, RunQueue } from '@svc/contract'
+export type { RegistryScope, RunScope } from '@svc/contract'
+export {
+  type StoredError,
+  type StartKey,
+  type LeftTurn,
+  type StoredRun,
+  type StoredSteer,
+  type RunSummary,
+  type RunChange,
+  type StepRecord,
+  type RunQuery,
+  type RunPage,
+  type Wanted,
+  type ChangedRunQuery,
+  type ChangedRunPage,
+  type OwnedRunQuery,
+  type LeftRun,
+  type LeftQuery,
+  type LeftPage,
+  type RunStore
+} from '@svc/contract'
+export { type SteeringMessage, type Steer, type Steering } from '@svc/contract'
+export {
+  type SchedulePlan,
+  type ScheduleState,
+  type StoredSchedule,
+  type ScheduleQuery,
+  type SchedulePage,
+  type DueQuery,
+  type ScheduleStore
+} from '@svc/contract'
+export {
+  type StoredWebhook,
+  type WebhookQuery,
+  type WebhookPage,
+  type StoredDelivery,
+  type ClaimedDelivery,
+  type BusyReceivers,
+  type ClaimQuery,
+  type DeliveryOutcome,
+  type DeliveryQuery,
+  type DeliveryPage,
+  type WebhookStore
+} from '@svc/contract'
+export {
+  type StoredInput,
+  type InputSummary,
+  type PendingSummary,
+  type InputRun,
+  type FoundInput,
+  type InputQuery,
+  type InputPage
+} from '@svc/contract'
+export {
+  type StoredSession,
+  type SessionQuery,
+  type SessionPage,
+  type StoredMessage,
+  type MessageQuery,
+  type TurnBranches,
+  type MessagePage,
+  type SessionRun,
+  type SessionUpdate,
+  type SessionIndex
+} from '@svc/contract'
 export type {
   ContentReference,
   Continuation,
@@ -167,9 +325,18 @@ export type {
   SessionMessage,
   SessionStore,
   TurnPlace
-} from './contract/ports/session-store.ts'
-export type { Stores } from './contract/ports/stores.ts'
-export type { LogEntry, ReadLimit, StreamLog } from './contract/ports/stream-log.ts'
-export type * from './contract/ports/task-store.ts'
-export type { JsonPieces } from './wire/encode-pieces.ts'
+} from '@svc/contract'
+export type { Stores } from '@svc/contract'
+export type { LogEntry, ReadLimit, StreamLog } from '@svc/contract'
+export {
+  type StoredTask,
+  type PushConfig,
+  type OpenPush,
+  type PushClaim,
+  type PushConfigOutcome,
+  type TaskQuery,
+  type TaskPage,
+  type TaskStore
+} from '@svc/contract'
+export type { JsonPieces } from '@svc/contract'
 export { createInProcessStores } from './stores/in-process/in-process-stores.ts'

@@ -1,40 +1,19 @@
-import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
-import type { EventBus } from './contract/event-bus.ts'
-import type { Stores } from './contract/ports/stores.ts'
-import type { Authenticate, Authorize } from './contract/principal.ts'
-import type { RunLog } from './contract/run-log.ts'
-import { WebhookSecretSchema } from './contract/webhook.ts'
-import { REG_ERR_BAD_OPTION } from './errors.ts'
-import { findFaults } from './schemas/find-faults.ts'
-import { formatFaults } from './schemas/format-faults.ts'
-import { MAX_TIMER } from './timers.ts'
-
-/** A schema for every field of an interface of options, by the same name and of the same type. */
-export type OptionFields<Options> = {
-  readonly [Name in keyof Options]-?: TSchema & { static: NonNullable<Options[Name]> }
-}
-
-/** The schema of an interface of options. */
-export interface OptionsSchema<Options> extends TUnsafe<Options> {
-  readonly properties: Readonly<Record<string, TSchema>>
-}
-
-/** Makes the schema of an interface whose fields are all optional; the interface has their documentation. */
-export function optionsSchema<Options>(fields: OptionFields<Options>): OptionsSchema<Options> {
-  const optional = Object.entries<TSchema>(fields).map(([name, schema]) => [name, Type.Optional(schema)])
-  const properties = Object.fromEntries(optional) as Record<string, TSchema>
-  return Type.Object(properties, { additionalProperties: false }) as unknown as OptionsSchema<Options>
-}
-
-/** The schema of an option that must be a function. */
-export function functionSchema<Fn>() {
-  return Type.Unsafe<Fn>(Type.Function([], Type.Unknown()))
-}
-
-/** The schema of an option that must be an object, such as a server; its members are not checked. */
-export function objectSchema<T>() {
-  return Type.Unsafe<T>(Type.Object({}))
-}
+import { Type } from '@sinclair/typebox'
+import {
+  functionSchema,
+  givenOf,
+  MAX_TIMER,
+  objectSchema,
+  optionsSchema,
+  REG_ERR_BAD_OPTION,
+  requireOptions,
+  WebhookSecretSchema,
+  type Authenticate,
+  type Authorize,
+  type EventBus,
+  type RunLog,
+  type Stores
+} from '@svc/contract'
 
 /** Options of a registry. */
 export interface RegistryOptions {
@@ -265,24 +244,6 @@ export const PluginOptionsSchema = optionsSchema<EnginePluginOptions>({
   registry: port,
   closeDelay: Type.Integer({ minimum: 0, maximum: MAX_TIMER })
 })
-
-/**
- * Checks options against their schema; an error names what is unknown or bad, what was expected, and the type of the value.
- * @throws the given error, whose message gets the faults, 5 at most; default REG_ERR_BAD_OPTION
- */
-export function requireOptions(
-  schema: TSchema,
-  options: unknown,
-  BadOption: new (faults: string) => Error = REG_ERR_BAD_OPTION
-): void {
-  const faults = findFaults(schema, options, { unknown: 'no such option' })
-  if (faults.length > 0) throw new BadOption(formatFaults(faults))
-}
-
-/** The options that are given; an undefined one counts as not given, so that it takes no default's place. */
-export function givenOf<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
-}
 
 /** Checks options of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */
 export function requireEngineOptions(options: RunEngineOptions): void {

@@ -1,18 +1,23 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { areInUse, bringerOf, noteEngine, requireNoEngine } from './app/engine-order.ts'
-import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from './errors.ts'
-import type { EventBus } from './contract/event-bus.ts'
-import { ENGINE_DEFAULTS, PluginOptionsSchema, requireOptions, type EnginePluginOptions } from './options.ts'
+import {
+  REG_ERR_PLUGIN_ORDER,
+  REG_ERR_REGISTERED_TWICE,
+  REG_ERR_STORE_IN_USE,
+  requireOptions,
+  type EventBus,
+  type Stores
+} from '@svc/contract'
+import { ENGINE_DEFAULTS, PluginOptionsSchema, type EnginePluginOptions } from './options.ts'
 import type { ExposedRunnable } from './access/exposures.ts'
 import { globalRegistry, type Registry } from './registry.ts'
-import { createRunEngine } from './runs/create-run-engine.ts'
-import { recoverInBackground } from './runs/recovery/recover-in-background.ts'
-import type { RunEngine } from './runs/run-engine.ts'
+import { createRunEngine } from './engine/create-run-engine.ts'
+import { recoverInBackground } from './recovery/recover-in-background.ts'
+import type { RunEngine } from './engine/run-engine.ts'
 import type { Schedules } from './schedules/schedules.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
-import type { Stores } from './contract/ports/stores.ts'
 import { defaultCloseDelay, serveOn } from './app/serve-on.ts'
 import { whileServing } from './app/while-serving.ts'
 

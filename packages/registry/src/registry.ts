@@ -1,8 +1,14 @@
 import { inspect } from 'node:util'
-import { GLOBAL_REGISTRY, RUNNABLE_KINDS, type RunnableKind } from './contract/names.ts'
-import type { Runnable, RunnableDefinition } from './contract/runnable.ts'
-import { REG_ERR_NAME_TAKEN } from './errors.ts'
-import { RegistryOptionsSchema, requireOptions, type RegistryOptions } from './options.ts'
+import {
+  GLOBAL_REGISTRY,
+  REG_ERR_NAME_TAKEN,
+  requireOptions,
+  RUNNABLE_KINDS,
+  type Runnable,
+  type RunnableDefinition,
+  type RunnableKind
+} from '@svc/contract'
+import { RegistryOptionsSchema, type RegistryOptions } from './options.ts'
 import { defineRunnable } from './runnables/define-runnable.ts'
 
 /** A change of a registry. */

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import registry, { createRunEngine } from '@svc/registry'
-import { requireOptions } from '@svc/registry/kit'
+import registry, { createRunEngine } from '../src/index.ts'
+import { requireOptions } from '@svc/contract'
 import Fastify from 'fastify'
 import t from 'tap'
 

@@ -1,5 +1,5 @@
-import registry, { createInProcessStores, createRegistry, globalRegistry } from '@svc/registry'
-import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/registry/testing'
+import registry, { createInProcessStores, createRegistry, globalRegistry } from '../src/index.ts'
+import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/testing'
 import Fastify from 'fastify'
 import t from 'tap'
 

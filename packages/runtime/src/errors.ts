@@ -1,4 +1,4 @@
-import { createError, isTellable, type ToolError } from '@svc/registry'
+import { createError, isTellable, type ToolError } from '@svc/contract'
 
 export * from './voice/errors.ts'
 

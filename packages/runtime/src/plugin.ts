@@ -1,5 +1,5 @@
 import type { RegistryPluginOptions } from '@svc/registry'
-import { ensureEngine, requireFreePlace, requireNoEngine } from '@svc/registry/kit'
+import { ensureEngine, requireFreePlace, requireNoEngine } from '@svc/registry/engine'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { RUN_ERR_PLUGIN_ORDER, RUN_ERR_REGISTERED_TWICE } from './errors.ts'

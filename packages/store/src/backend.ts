@@ -9,7 +9,7 @@ import type {
   ScheduleStore,
   SessionStore,
   StreamLog
-} from '@svc/registry'
+} from '@svc/contract'
 import type { Kysely, Transaction } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'

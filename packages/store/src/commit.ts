@@ -1,4 +1,4 @@
-import { isTellable, type Awaitable } from '@svc/registry'
+import { isTellable, type Awaitable } from '@svc/contract'
 import type { Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { createError } from '@svc/registry'
+import { createError } from '@svc/contract'
 
 /** An option that is unknown or has a bad value. */
 export const STO_ERR_BAD_OPTION = createError<[string]>('STO_ERR_BAD_OPTION', 'Bad option: %s', 500)

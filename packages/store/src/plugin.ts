@@ -1,4 +1,4 @@
-import { requireEngine, requireNoEngine } from '@svc/registry/kit'
+import { requireEngine, requireNoEngine } from '@svc/registry/engine'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createStore, type Store } from './create-store.ts'

@@ -1,4 +1,4 @@
-import type { InputKind, RunnableKind, RunStatus, WebhookEvent } from '@svc/registry'
+import type { InputKind, RunnableKind, RunStatus, WebhookEvent } from '@svc/contract'
 import type { Generated } from 'kysely'
 
 /** The tables. JSON is text, times are milliseconds since the epoch. */

@@ -6,7 +6,7 @@ import {
   type Stores,
   type StoredRun
 } from '@svc/registry'
-import { storedRun } from '@svc/registry/testing'
+import { storedRun } from '@svc/testing'
 import { array, assert, asyncProperty, constantFrom, integer, record, subarray } from 'fast-check'
 import t, { type Test } from 'tap'
 import { eachStore } from './helpers/each-store.ts'

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { codeOf, storedRun, textEntry } from '@svc/testing'
 import { createStore } from '@svc/store'
 import t, { type Test } from 'tap'
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fileStoreContract } from '@svc/registry/testing'
+import { fileStoreContract } from '@svc/testing'
 import { createStore } from '@svc/store'
 import t from 'tap'
 import { storeContracts } from './helpers/store-contracts.ts'

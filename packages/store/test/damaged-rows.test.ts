@@ -1,5 +1,5 @@
 import { createRunEngine, defineRunnable, type RunLog, type SessionKey, type Stores } from '@svc/registry'
-import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/registry/testing'
+import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { eachDatabase, type TestDatabase } from './helpers/each-store.ts'
 

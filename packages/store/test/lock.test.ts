@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createInterface } from 'node:readline'
 import { createRunEngine } from '@svc/registry'
-import { codeOf } from '@svc/registry/testing'
+import { codeOf } from '@svc/testing'
 import { createStore } from '@svc/store'
 import t from 'tap'
 

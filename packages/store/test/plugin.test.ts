@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import registry from '@svc/registry'
-import { codeOf, scriptedRunnable } from '@svc/registry/testing'
+import { codeOf, scriptedRunnable } from '@svc/testing'
 import store, { createStore } from '@svc/store'
 import Fastify from 'fastify'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import type { NumberedPart } from '@svc/registry'
-import { RunActivity } from '@svc/registry/wire-kit'
+import { RunActivity } from '@svc/contract'
 import type { WireRun } from './wire.ts'
 
 /** The log of a run as far as it has been read. */

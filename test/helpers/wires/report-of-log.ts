@@ -1,5 +1,5 @@
 import type { NumberedPart, Part, ToolError } from '@svc/registry'
-import { RunResultBuilder } from '@svc/registry/kit'
+import { RunResultBuilder } from '@svc/contract'
 import type { Report, ReportedCall } from './wire.ts'
 
 /** Reports a run by its log, which has ended; void attempts do not count. */

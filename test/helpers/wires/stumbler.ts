@@ -7,7 +7,7 @@ import {
   type Runnable,
   type YieldedPart
 } from '@svc/registry'
-import { pause } from '@svc/registry/testing'
+import { pause } from '@svc/testing'
 import { Random } from '../../../bench/soak/random.ts'
 
 interface Stumbling {

@@ -1,6 +1,5 @@
-import { ANONYMOUS, type Authenticate, type Awaitable, type Principal } from '@svc/registry'
-import { identify, isPromise, isStrayCall, readCredentials, type Policy } from '@svc/registry/kit'
-import { localCallOf } from '@svc/registry/wire-kit'
+import { ANONYMOUS, isPromise, type Authenticate, type Awaitable, type Principal } from '@svc/contract'
+import { identify, isStrayCall, localCallOf, readCredentials, type Policy } from '@svc/surface'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { A2A_ERR_BAD_TOKEN, A2A_ERR_FORBIDDEN, A2A_ERR_NO_TOKEN } from '../errors.ts'
 

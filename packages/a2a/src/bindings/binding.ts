@@ -1,6 +1,5 @@
-import type { Principal, RunLog } from '@svc/registry'
-import { logFault, originOf, ProviderKeys, reserveMemory, toChallenge } from '@svc/registry/kit'
-import type { OpenReplies } from '@svc/registry/sse'
+import type { Principal, RunLog } from '@svc/contract'
+import { logFault, originOf, ProviderKeys, reserveMemory, toChallenge, type OpenReplies } from '@svc/surface'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
 import { activateExtensions } from '../service/extensions.ts'

@@ -1,4 +1,4 @@
-import { pathSegment, sendFile } from '@svc/registry/kit'
+import { pathSegment, sendFile } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireTask } from '../tasks/task-access.ts'
 import { codecFor } from '../wire/codec-for.ts'

@@ -1,5 +1,4 @@
-import { quoteName, sendJson } from '@svc/registry/kit'
-import { SSE_HEADERS } from '@svc/registry/sse'
+import { quoteName, sendJson, SSE_HEADERS } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_BAD_REQUEST, A2A_ERR_UNKNOWN_METHOD } from '../errors.ts'
 import type { OperationName } from '../model/requests.ts'

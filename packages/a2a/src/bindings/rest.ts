@@ -1,5 +1,4 @@
-import { sendJson } from '@svc/registry/kit'
-import { SSE_HEADERS } from '@svc/registry/sse'
+import { sendJson, SSE_HEADERS } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentCard } from '../model/agent-card.ts'
 import type { OperationName } from '../model/requests.ts'

@@ -1,4 +1,4 @@
-import { requireOptions } from '@svc/registry/kit'
+import { requireOptions } from '@svc/contract'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
 import {

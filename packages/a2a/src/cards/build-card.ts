@@ -1,4 +1,4 @@
-import type { Runnable, RunnableCard, RunnableDefinition, SecuritySchemes } from '@svc/registry'
+import type { Runnable, RunnableCard, RunnableDefinition, SecuritySchemes } from '@svc/contract'
 import type {
   AgentCard,
   AgentExtension,

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { optionsSchema, RunnableCardSchema, RunnableKindSchema } from '@svc/registry/kit'
+import { optionsSchema, RunnableCardSchema, RunnableKindSchema } from '@svc/contract'
 import { CARD_FIELDS, ExtensionsSchema } from '../options.ts'
 import type { CardFacts } from './build-card.ts'
 import { SecuritySchemesSchema } from './security-schemes.ts'

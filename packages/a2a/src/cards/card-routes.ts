@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { originOf, rootOf, setNewest } from '@svc/registry/kit'
+import { originOf, rootOf } from '@svc/surface'
+import { setNewest } from '@svc/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentPaths } from '../bindings/agent-paths.ts'
 import type { Binding } from '../bindings/binding.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { TSchema } from '@sinclair/typebox'
-import type { RunContext } from '@svc/registry'
+import type { RunContext } from '@svc/contract'
 import type { Message } from '../model/message.ts'
 import { isInterruptedState } from '../model/task.ts'
 import type { RemoteParts } from './remote-parts.ts'

@@ -1,13 +1,14 @@
+import { defineRunnable } from '@svc/surface'
 import {
-  defineRunnable,
+  codeOf,
+  requireOptions,
   RUN_ERR_REJECTED,
   type RunContext,
   type RunInput,
-  type RunResult,
   type Runnable,
+  type RunResult,
   type YieldedPart
-} from '@svc/registry'
-import { codeOf, requireOptions } from '@svc/registry/kit'
+} from '@svc/contract'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { textOf } from '../messages/to-input.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'

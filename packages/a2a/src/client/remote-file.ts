@@ -1,5 +1,5 @@
-import type { PartOf } from '@svc/registry'
-import type { MadeFile } from '@svc/registry/kit'
+import type { PartOf } from '@svc/contract'
+import type { MadeFile } from '@svc/surface'
 import type { MessagePart } from '../model/message.ts'
 
 const MAX_URL = 8_192

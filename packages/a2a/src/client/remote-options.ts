@@ -1,6 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import type { RunnableCard } from '@svc/registry'
-import { functionSchema, MAX_TIMER, optionsSchema, RunnableCardSchema } from '@svc/registry/kit'
+import {
+  functionSchema,
+  MAX_TIMER,
+  optionsSchema,
+  RunnableCardSchema,
+  type RunnableCard
+} from '@svc/contract'
 import { ExtensionUriSchema } from '../options.ts'
 import type { RemoteTransport } from './connection/transport.ts'
 import type { VerifyCard } from '../signatures/card-verifier.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { YieldedPart } from '@svc/registry'
+import type { YieldedPart } from '@svc/contract'
 import { textOf } from '../messages/to-input.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'

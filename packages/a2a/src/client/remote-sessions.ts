@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { RemoteSession, RemoteSessionStore, RunContext, SessionKey } from '@svc/registry'
-import { createInProcessRemoteSessionStore } from '@svc/registry/store-kit'
+import type { RemoteSession, RemoteSessionStore, RunContext, SessionKey } from '@svc/contract'
+import { createInProcessRemoteSessionStore } from '@svc/surface'
 import type { RemoteParts } from './remote-parts.ts'
 
 /** The service and its agent that a runnable calls. */

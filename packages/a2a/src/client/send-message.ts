@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isTellable, type RunContext, type YieldedPart } from '@svc/registry'
-import { keepFile } from '@svc/registry/kit'
+import { isTellable, type RunContext, type YieldedPart } from '@svc/contract'
+import { keepFile } from '@svc/surface'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'

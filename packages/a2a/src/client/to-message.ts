@@ -1,4 +1,4 @@
-import type { FileContentPart, RunInput, ContentPart } from '@svc/registry'
+import type { FileContentPart, RunInput, ContentPart } from '@svc/contract'
 import type { Message, MessagePart } from '../model/message.ts'
 
 type AnyPart = ContentPart | FileContentPart

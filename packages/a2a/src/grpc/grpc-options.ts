@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { optionsSchema, requireOptions } from '@svc/registry/kit'
+import { optionsSchema, requireOptions } from '@svc/contract'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 
 /** A certificate of TLS. */

@@ -1,6 +1,12 @@
-import type { ChangedRunPage, ChangedRunQuery } from '@svc/registry'
-import { codeOf, createPause, estimateLength, nextTurn } from '@svc/registry/kit'
-import { formatRunCursor } from '@svc/registry/store-kit'
+import {
+  codeOf,
+  createPause,
+  estimateLength,
+  nextTurn,
+  type ChangedRunPage,
+  type ChangedRunQuery
+} from '@svc/contract'
+import { formatRunCursor } from '@svc/contract/stores'
 import type { Call, ListRequest, TaskList } from '../model/requests.ts'
 import type { Task } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'

@@ -1,4 +1,4 @@
-import { RunResultBuilder } from '@svc/registry/kit'
+import { RunResultBuilder } from '@svc/contract'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import { acceptMessage } from '../messages/accept-message.ts'
 import { replyAlone } from '../messages/reply-alone.ts'

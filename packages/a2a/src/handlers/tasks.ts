@@ -1,5 +1,4 @@
-import { isTerminalStatus, type RunSummary } from '@svc/registry'
-import { codeOf } from '@svc/registry/kit'
+import { codeOf, isTerminalStatus, type RunSummary } from '@svc/contract'
 import { A2A_ERR_NOT_CANCELABLE, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Call, Requests } from '../model/requests.ts'
 import { isInterruptedState, type Task } from '../model/task.ts'

@@ -1,5 +1,5 @@
-import { reachesOwner } from '@svc/registry'
-import type { KeyedLock } from '@svc/registry/store-kit'
+import { reachesOwner } from '@svc/contract'
+import type { KeyedLock } from '@svc/contract/stores'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { requireExtensions } from '../service/extensions.ts'
 import { requirePushes, type Surface } from '../service/surface.ts'

@@ -1,5 +1,5 @@
-import { isTerminalStatus, reachesOwner, type InputKind, type RunSummary } from '@svc/registry'
-import { mayAnswer, randomId } from '@svc/registry/kit'
+import { isTerminalStatus, randomId, reachesOwner, type InputKind, type RunSummary } from '@svc/contract'
+import { mayAnswer } from '@svc/surface'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'

@@ -1,5 +1,5 @@
-import type { Awaitable, Runnable, StoredTask } from '@svc/registry'
-import { requireAllowed, type AccessErrors } from '@svc/registry/kit'
+import type { Awaitable, Runnable, StoredTask } from '@svc/contract'
+import { requireAllowed, type AccessErrors } from '@svc/surface'
 import { A2A_ERR_FORBIDDEN, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'

@@ -5,8 +5,8 @@ import type {
   InputKind,
   InputSummary,
   RunSummary
-} from '@svc/registry'
-import { LISTED_KINDS, mayAnswer, requireAnswer } from '@svc/registry/kit'
+} from '@svc/contract'
+import { LISTED_KINDS, mayAnswer, requireAnswer } from '@svc/surface'
 import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { waitingState } from '../tasks/task-state.ts'
@@ -26,7 +26,7 @@ interface TextContent {
 async function contentOfText(text: string, schema: unknown): Promise<TextContent | undefined> {
   if (isTextual(schema)) return { content: text }
   // Loaded lazily: few services need its pattern engine.
-  const { compileForeignSchema } = await import('@svc/registry/schemas')
+  const { compileForeignSchema } = await import('@svc/contract/schemas')
   const { check } = compileForeignSchema(schema)
   const readings = readingsOf(text)
   const name = onlyPropertyOf(schema)

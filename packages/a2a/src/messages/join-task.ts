@@ -1,4 +1,4 @@
-import type { RunSummary, StoredTask } from '@svc/registry'
+import type { RunSummary, StoredTask } from '@svc/contract'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'

@@ -1,4 +1,4 @@
-import type { RunSummary } from '@svc/registry'
+import type { RunSummary } from '@svc/contract'
 import type { Message } from '../model/message.ts'
 import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'

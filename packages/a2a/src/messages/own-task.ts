@@ -1,4 +1,4 @@
-import type { RunSummary } from '@svc/registry'
+import type { RunSummary } from '@svc/contract'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
 import { requireRun } from './join-task.ts'

@@ -1,5 +1,5 @@
-import type { RunResult } from '@svc/registry'
-import { loadResult, within } from '@svc/registry/kit'
+import { within, type RunResult } from '@svc/contract'
+import { loadResult } from '@svc/surface'
 import type { Message } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'

@@ -1,4 +1,4 @@
-import type { Runnable } from '@svc/registry'
+import type { Runnable } from '@svc/contract'
 import { A2A_ERR_CONTENT_TYPE } from '../errors.ts'
 import { hasPart, haveCommon } from '../model/media-types.ts'
 import type { MessagePart } from '../model/message.ts'

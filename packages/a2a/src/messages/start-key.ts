@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import { ANONYMOUS, isTerminalStatus, type RunSummary, type StartKey } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { ANONYMOUS, isTerminalStatus, randomId, type RunSummary, type StartKey } from '@svc/contract'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'

@@ -1,15 +1,15 @@
-import type {
-  Awaitable,
-  Envelope,
-  Run,
-  RunInput,
-  Runnable,
-  RunResult,
-  StartOptions,
-  WhenBusy
-} from '@svc/registry'
-import { codeOf, isPromise } from '@svc/registry/kit'
-import { NOTHING_PENDING } from '@svc/registry/store-kit'
+import {
+  codeOf,
+  isPromise,
+  type Awaitable,
+  type Envelope,
+  type RunInput,
+  type Runnable,
+  type RunResult,
+  type WhenBusy
+} from '@svc/contract'
+import type { Run, StartOptions } from '@svc/surface'
+import { NOTHING_PENDING } from '@svc/contract/stores'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RunSummary, StoredTask } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { randomId, type RunSummary, type StoredTask } from '@svc/contract'
 import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'

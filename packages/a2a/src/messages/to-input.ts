@@ -1,4 +1,4 @@
-import type { ContentPart, Runnable, RunInput } from '@svc/registry'
+import type { ContentPart, Runnable, RunInput } from '@svc/contract'
 import type { MessagePart } from '../model/message.ts'
 
 /**

@@ -1,11 +1,5 @@
-import {
-  isTerminalStatus,
-  type LogEntry,
-  type PartType,
-  type RunEngine,
-  type RunSummary
-} from '@svc/registry'
-import { isPromise, LogReader, typeOfEntry } from '@svc/registry/kit'
+import { isPromise, isTerminalStatus, type LogEntry, type PartType, type RunSummary } from '@svc/contract'
+import { LogReader, typeOfEntry, type RunEngine } from '@svc/surface'
 
 /** Resolves when a run has ended or waits for its client, always with undefined. @throws RUN_ERR_STORE */
 export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {

@@ -1,4 +1,4 @@
-import type { SecuritySchemes } from '@svc/registry'
+import type { SecuritySchemes } from '@svc/contract'
 import type { ProtocolVersion } from '../wire/versions.ts'
 
 /** The organization that offers a service. */

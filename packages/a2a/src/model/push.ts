@@ -1,4 +1,4 @@
-import type { RunSummary } from '@svc/registry'
+import type { RunSummary } from '@svc/contract'
 import type { ProtocolVersion } from '../wire/versions.ts'
 
 /** Where a task's changes are pushed to, and how the receiver recognises the sender. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Principal, RunLog, StartOptions } from '@svc/registry'
+import type { Principal, RunLog } from '@svc/contract'
+import type { StartOptions } from '@svc/surface'
 import type { ProtocolVersion } from '../wire/versions.ts'
 import type { AgentCard } from './agent-card.ts'
 import type { Message } from './message.ts'

@@ -1,4 +1,4 @@
-import type { RunStatus } from '@svc/registry'
+import type { RunStatus } from '@svc/contract'
 import type { Artifact, Message } from './message.ts'
 
 /** The states of a run, those that a run has as `failed` or `input-required`, and one that only other servers use. */

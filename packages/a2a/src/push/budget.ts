@@ -1,4 +1,4 @@
-import type { Release } from '@svc/registry/store-kit'
+import type { Release } from '@svc/contract/stores'
 
 interface Waiter {
   readonly weight: number

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { OpenPush } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable, type OpenPush } from '@svc/contract'
 import { pauseAfter } from './deliver.ts'
 import type { PushSource } from './push-reader.ts'
 

@@ -1,4 +1,5 @@
-import { backoffDelay, safePost, UnsafeTargetError, type TargetRules } from '@svc/registry/kit'
+import { backoffDelay } from '@svc/contract'
+import { safePost, UnsafeTargetError, type TargetRules } from '@svc/surface'
 
 /** How often, and how long, a delivery is attempted. */
 export interface DeliveryRules extends TargetRules {

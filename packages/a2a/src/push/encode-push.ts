@@ -1,4 +1,4 @@
-import type { PushConfig, RunResult } from '@svc/registry'
+import type { PushConfig, RunResult } from '@svc/contract'
 import type { Task, TaskEvent } from '../model/task.ts'
 import { toAnswer } from '../tasks/artifacts.ts'
 import type { Codec } from '../wire/codec.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { codeOf, toLoggable } from '@svc/registry/kit'
+import { codeOf, toLoggable } from '@svc/contract'
 import { pauseAfter } from './deliver.ts'
 import type { PushReader, PushSource } from './push-reader.ts'
 

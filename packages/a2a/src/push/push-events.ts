@@ -1,5 +1,5 @@
-import type { LogEntry } from '@svc/registry'
-import { sizeOfEntry } from '@svc/registry/store-kit'
+import type { LogEntry } from '@svc/contract'
+import { sizeOfEntry } from '@svc/contract/stores'
 import type { Outputs } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { ANSWER_ID } from '../tasks/artifacts.ts'

@@ -1,13 +1,13 @@
 import {
   isTerminalPart,
+  unlessAborted,
   type LogEntry,
   type PushConfig,
-  type RunEngine,
   type RunLog,
   type RunSummary,
   type TaskStore
-} from '@svc/registry'
-import { loadResult, LogReader, unlessAborted, type Exposed } from '@svc/registry/kit'
+} from '@svc/contract'
+import { loadResult, LogReader, type Exposed, type RunEngine } from '@svc/surface'
 import type { Outputs } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'
 import { readTask } from '../tasks/read-task.ts'

@@ -3,13 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   ANONYMOUS,
   isTerminalStatus,
+  toLoggable,
   type NodeLease,
   type OpenPush,
   type PushConfig,
   type RunSummary
-} from '@svc/registry'
-import { readTarget, requirePublicTarget, toLoggable, UnsafeTargetError } from '@svc/registry/kit'
-import { KeyedLock } from '@svc/registry/store-kit'
+} from '@svc/contract'
+import { readTarget, requirePublicTarget, UnsafeTargetError } from '@svc/surface'
+import { KeyedLock } from '@svc/contract/stores'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
 import { badParams } from '../wire/decode-params.ts'

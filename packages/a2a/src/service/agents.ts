@@ -1,5 +1,5 @@
-import { RUNNABLE_KINDS, type NamedRunnables, type Runnable } from '@svc/registry'
-import { NameFinder, toRunnables, type Exposed } from '@svc/registry/kit'
+import { NameFinder, RUNNABLE_KINDS, type Runnable } from '@svc/contract'
+import { toRunnables, type Exposed, type NamedRunnables } from '@svc/surface'
 import { checkOption, requireNames } from '../option-checks.ts'
 
 /** The exposed runnables, by name alone: messages name no kind. Every call looks them up again. */

@@ -1,4 +1,4 @@
-import type { Runnable } from '@svc/registry'
+import type { Runnable } from '@svc/contract'
 import { badParams } from '../wire/decode-params.ts'
 import { onlyAgent } from './agents.ts'
 import type { Surface } from './surface.ts'

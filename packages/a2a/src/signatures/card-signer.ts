@@ -1,6 +1,5 @@
 import { createPrivateKey, createPublicKey, hash, KeyObject, sign, verify, type webcrypto } from 'node:crypto'
-import { setNewest } from '@svc/registry/kit'
-import type { Awaitable } from '@svc/registry'
+import { setNewest, type Awaitable } from '@svc/contract'
 import canonicalize from 'canonicalize'
 import { FlattenedSign } from 'jose'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize'
-import { isTellable, type Awaitable } from '@svc/registry'
+import { isTellable, type Awaitable } from '@svc/contract'
 import { base64url, decodeProtectedHeader, flattenedVerify } from 'jose'
 import { A2A_ERR_BAD_CARD } from '../errors.ts'
 import type { AgentCardSignature } from '../model/agent-card.ts'

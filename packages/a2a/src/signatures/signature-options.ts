@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { functionSchema, optionsSchema } from '@svc/registry/kit'
+import { functionSchema, optionsSchema } from '@svc/contract'
 import { SIGNATURE_ALGORITHMS } from './algorithms.ts'
 import type { CardSigningKey, SignCard, SignCardFunction } from './card-signer.ts'
 import type { CardKeys, CardKey } from './verification-keys.ts'

@@ -1,5 +1,5 @@
 import { createPublicKey, KeyObject, type JsonWebKeyInput, type webcrypto } from 'node:crypto'
-import type { Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/contract'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWK } from 'jose'
 import { A2A_ERR_REMOTE } from '../errors.ts'
 

@@ -1,4 +1,5 @@
-import type { InputSummary, PartError, PartOf, RunEngine, RunSummary } from '@svc/registry'
+import type { InputSummary, PartError, PartOf, RunSummary } from '@svc/contract'
+import type { RunEngine } from '@svc/surface'
 import type { Message, MessagePart } from '../model/message.ts'
 import { toTimestamp } from '../model/task.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { RunFile, RunResult } from '@svc/registry'
+import type { RunFile, RunResult } from '@svc/contract'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import { isInline, MAX_INLINE, withBytes } from './inline-files.ts'

@@ -1,5 +1,4 @@
-import type { FileStore, RunFile, RunLog } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable, type FileStore, type RunFile, type RunLog } from '@svc/contract'
 import type { Artifact } from '../model/message.ts'
 import type { InlineFiles } from '../model/requests.ts'
 

@@ -1,13 +1,15 @@
 import {
+  codeOf,
+  createPause,
   isTerminalStatus,
-  type RunEngine,
+  RunResultBuilder,
   type RunResult,
   type RunStatus,
   type RunSummary,
   type StoredTask,
   type TaskStore
-} from '@svc/registry'
-import { codeOf, createPause, loadResult, RunResultBuilder } from '@svc/registry/kit'
+} from '@svc/contract'
+import { loadResult, type RunEngine } from '@svc/surface'
 import type { Message } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type Task, type TaskStatus } from '../model/task.ts'

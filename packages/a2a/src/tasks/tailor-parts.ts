@@ -1,4 +1,4 @@
-import type { RunResult } from '@svc/registry'
+import type { RunResult } from '@svc/contract'
 import { hasPart, hasText, hasType } from '../model/media-types.ts'
 import type { MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'

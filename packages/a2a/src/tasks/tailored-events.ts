@@ -1,4 +1,4 @@
-import type { NumberedPart } from '@svc/registry'
+import type { NumberedPart } from '@svc/contract'
 import type { MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import type { TaskEvent } from '../model/task.ts'

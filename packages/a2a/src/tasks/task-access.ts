@@ -1,5 +1,5 @@
-import type { RunSummary } from '@svc/registry'
-import { codeOf, requireRun } from '@svc/registry/kit'
+import { codeOf, type RunSummary } from '@svc/contract'
+import { requireRun } from '@svc/surface'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import type { Call } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'

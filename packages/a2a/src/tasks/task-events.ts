@@ -1,5 +1,11 @@
-import type { NumberedPart, PartOf, PartType, RunFile, RunStatus } from '@svc/registry'
-import { fileOfAudio } from '@svc/registry/kit'
+import {
+  fileOfAudio,
+  type NumberedPart,
+  type PartOf,
+  type PartType,
+  type RunFile,
+  type RunStatus
+} from '@svc/contract'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
 import { toTimestamp, type TaskEvent, type TaskStatus } from '../model/task.ts'

@@ -1,4 +1,4 @@
-import type { ChangedRunQuery, InputSummary, RunStatus, RunSummary } from '@svc/registry'
+import type { ChangedRunQuery, InputSummary, RunStatus, RunSummary } from '@svc/contract'
 import type { TaskState } from '../model/task.ts'
 
 /** The code of a run that rejects what it was asked. */

@@ -1,5 +1,4 @@
-import type { Awaitable, LogEntry, NumberedPart, RunFile } from '@svc/registry'
-import { fileOfAudio } from '@svc/registry/kit'
+import { fileOfAudio, type Awaitable, type LogEntry, type NumberedPart, type RunFile } from '@svc/contract'
 import type { Message } from '../model/message.ts'
 import type { InlineFiles, Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type Reply, type TaskEvent, type TaskState } from '../model/task.ts'

@@ -1,5 +1,4 @@
-import type { PartOf } from '@svc/registry'
-import { ToolCallList } from '@svc/registry/kit'
+import { ToolCallList, type PartOf } from '@svc/contract'
 import type { Artifact, MessagePart } from '../model/message.ts'
 
 /** What identifies a tool call in a run; several may have the same. */

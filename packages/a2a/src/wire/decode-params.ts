@@ -1,6 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { findFaults } from '@svc/registry/kit'
+import { findFaults } from '@svc/contract'
 import { A2A_ERR_BAD_PARAMS } from '../errors.ts'
 import { toField, type Violation } from './to-fault.ts'
 

@@ -1,4 +1,4 @@
-import type { SecuritySchemes } from '@svc/registry'
+import type { SecuritySchemes } from '@svc/contract'
 import type { SecurityRequirement } from '../model/agent-card.ts'
 
 /** The fields that all flows of OAuth 2.0 share. */

@@ -1,5 +1,4 @@
-import { isTellable } from '@svc/registry'
-import { toStoredError } from '@svc/registry/kit'
+import { isTellable, toStoredError } from '@svc/contract'
 import { A2A_ERR_INTERNAL, A2A_ERR_REFUSED } from '../errors.ts'
 
 /** A field that is invalid. */

@@ -1,6 +1,6 @@
 import { remoteAgent } from '@svc/a2a'
 import { createContext, createRunEngine, type NumberedPart } from '@svc/registry'
-import { runnableContract } from '@svc/registry/testing'
+import { runnableContract } from '@svc/testing'
 import { Type } from '@sinclair/typebox'
 import { grpcBinding, grpcTransport } from '@svc/a2a/grpc'
 import Fastify from 'fastify'

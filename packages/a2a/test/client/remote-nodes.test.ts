@@ -1,6 +1,6 @@
 import { remoteAgent } from '@svc/a2a'
 import { createRunEngine, type RunEngine } from '@svc/registry'
-import { createTestCluster } from '@svc/registry/testing'
+import { createTestCluster } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 

@@ -1,5 +1,5 @@
 import type { Authenticate } from '@svc/registry'
-import { createTestCluster } from '@svc/registry/testing'
+import { createTestCluster } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo, sayV1, type AppRequest } from '../helpers/build-app.ts'

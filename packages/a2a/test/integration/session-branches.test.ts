@@ -1,4 +1,4 @@
-import { talkingRunnable } from '@svc/registry/testing'
+import { talkingRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
 

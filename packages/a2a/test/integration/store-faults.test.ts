@@ -1,5 +1,5 @@
 import { createInProcessStores } from '@svc/registry'
-import { createFailingStores } from '@svc/registry/testing'
+import { createFailingStores } from '@svc/testing'
 import t from 'tap'
 import { createWaiting } from '../helpers/agents.ts'
 import { buildApp, sayV1 } from '../helpers/build-app.ts'

@@ -1,5 +1,5 @@
 import { createInProcessStores, type PushConfig, type RunnableDefinition, type Stores } from '@svc/registry'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import t from 'tap'
 import { createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, echo, sayV1 } from '../helpers/build-app.ts'

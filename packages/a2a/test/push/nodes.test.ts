@@ -1,4 +1,4 @@
-import { createTestCluster, type TestNode } from '@svc/registry/testing'
+import { createTestCluster, type TestNode } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { createWaiting, worker } from '../helpers/agents.ts'
 import { buildApp, sayV1, type AppRequest, type TestApp } from '../helpers/build-app.ts'

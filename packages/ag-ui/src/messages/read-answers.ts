@@ -1,4 +1,4 @@
-import type { GivenAnswer } from '@svc/registry/wire-kit'
+import type { GivenAnswer } from '@svc/surface'
 import type { RunEvents } from '../projection/run-events.ts'
 import type { ResumeEntry } from '../wire/input.ts'
 import type { AgUiMessage } from '../wire/messages.ts'

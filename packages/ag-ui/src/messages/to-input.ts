@@ -1,5 +1,5 @@
-import type { ContentPart, RunInput } from '@svc/registry'
-import { contentOfFile } from '@svc/registry/wire-kit'
+import type { ContentPart, RunInput } from '@svc/contract'
+import { contentOfFile } from '@svc/surface'
 import { AGUI_ERR_BAD_MESSAGE } from '../errors.ts'
 import type { AgUiMessage } from '../wire/messages.ts'
 

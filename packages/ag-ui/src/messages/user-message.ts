@@ -1,5 +1,5 @@
-import type { RunFile } from '@svc/registry'
-import type { FileUrl } from '@svc/registry/wire-kit'
+import type { RunFile } from '@svc/contract'
+import type { FileUrl } from '@svc/surface'
 import type { AgUiMessage } from '../wire/messages.ts'
 
 /** The message of the user that began a run, as the run or the session keeps it; undefined if it is kept nowhere. */

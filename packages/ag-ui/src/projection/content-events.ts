@@ -1,5 +1,4 @@
-import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
-import { fileOfAudio } from '@svc/registry/kit'
+import { fileOfAudio, type NumberedPart, type PartOf, type RunFile } from '@svc/contract'
 import { Value } from '@sinclair/typebox/value'
 import { JsonPatchSchema, type AgUiEvent, type AgUiEventOf, type Tag } from '../wire/events.ts'
 

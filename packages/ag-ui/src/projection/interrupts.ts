@@ -1,4 +1,4 @@
-import type { AskingPart } from '@svc/registry/wire-kit'
+import type { AskingPart } from '@svc/contract'
 import type { Interrupt, Tag } from '../wire/events.ts'
 
 /** What a run asks for. */

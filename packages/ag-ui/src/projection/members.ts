@@ -1,5 +1,4 @@
-import type { NumberedPart } from '@svc/registry'
-import { sourceKey } from '@svc/registry/wire-kit'
+import { sourceKey, type NumberedPart } from '@svc/contract'
 import type { AgUiEvent, AgUiEventOf, Tag } from '../wire/events.ts'
 
 type Outcome = AgUiEventOf<'SUBAGENT_FINISHED'>['outcome']

@@ -1,5 +1,5 @@
-import type { NumberedPart, PartOf, PartType } from '@svc/registry'
-import { RunActivity, sourceKey, type FileUrl } from '@svc/registry/wire-kit'
+import { RunActivity, sourceKey, type NumberedPart, type PartOf, type PartType } from '@svc/contract'
+import { type FileUrl } from '@svc/surface'
 import type { AgUiEvent, AgUiEventOf, Tag } from '../wire/events.ts'
 import type { AgUiMessage } from '../wire/messages.ts'
 import { contentEvents, toDataEvent } from './content-events.ts'

@@ -1,5 +1,4 @@
-import type { NumberedPart, PartOf } from '@svc/registry'
-import { sourceKey, VoidableList } from '@svc/registry/wire-kit'
+import { sourceKey, VoidableList, type NumberedPart, type PartOf } from '@svc/contract'
 import type { AgUiEvent, Tag } from '../wire/events.ts'
 
 /** An increment of an answer or of reasoning. */

@@ -1,4 +1,4 @@
-import type { PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/contract'
 import type { TokenUsage } from '../wire/events.ts'
 
 type Counts = Required<Pick<TokenUsage, 'inputTokens' | 'outputTokens' | 'totalTokens'>> & TokenUsage

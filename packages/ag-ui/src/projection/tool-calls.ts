@@ -1,6 +1,4 @@
-import type { NumberedPart, PartOf } from '@svc/registry'
-import { ToolCallList, toolCallKey } from '@svc/registry/kit'
-import type { ToolPart } from '@svc/registry/wire-kit'
+import { toolCallKey, ToolCallList, type NumberedPart, type PartOf, type ToolPart } from '@svc/contract'
 import type { AgUiEvent, Tag } from '../wire/events.ts'
 import type { Speech } from './speech.ts'
 

@@ -1,13 +1,15 @@
-import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { codeOf, createJsonStream, requireSession, reserveMemory } from '@svc/registry/kit'
 import {
+  createSseStream,
   findActiveRun,
   readTurns,
+  requireSession,
+  reserveMemory,
   runsOfConversation,
+  SSE_HEADERS,
   tieToClient,
   type WireSurface
-} from '@svc/registry/wire-kit'
-import type { StoredSession } from '@svc/registry'
+} from '@svc/surface'
+import { codeOf, createJsonStream, type StoredSession } from '@svc/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toUserMessage } from '../messages/user-message.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'

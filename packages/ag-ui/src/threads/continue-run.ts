@@ -1,13 +1,13 @@
-import { reachesOwner, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, type RunSummary } from '@svc/registry'
-import { mayAnswer } from '@svc/registry/kit'
-import { SSE_HEADERS } from '@svc/registry/sse'
+import { reachesOwner, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, type RunSummary } from '@svc/contract'
 import {
   answerInputs,
+  mayAnswer,
   requireRunOf,
+  SSE_HEADERS,
   tieToClient,
   type GivenAnswer,
   type WireSurface
-} from '@svc/registry/wire-kit'
+} from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_NOTHING_ANSWERED, AGUI_ERR_RUN_ENDED } from '../errors.ts'
 import { runOfCall, toGivenAnswers, type Answers } from '../messages/read-answers.ts'

@@ -1,6 +1,6 @@
-import type { SessionKey } from '@svc/registry'
-import { sizeOfEntry } from '@svc/registry/store-kit'
-import { partsOfTurn, readPresent, readTurn, type Turn, type WireSurface } from '@svc/registry/wire-kit'
+import type { SessionKey } from '@svc/contract'
+import { sizeOfEntry } from '@svc/contract/stores'
+import { partsOfTurn, readPresent, readTurn, type Turn, type WireSurface } from '@svc/surface'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { encodeEntry, encodeEvents } from '../projection/run-stream.ts'
 

@@ -1,4 +1,4 @@
-import { readPresent, type WireSurface } from '@svc/registry/wire-kit'
+import { readPresent, type WireSurface } from '@svc/surface'
 import type { RunEvents } from '../projection/run-events.ts'
 
 /** A place where a run began to wait, and for what. */

@@ -1,8 +1,22 @@
 import { hash } from 'node:crypto'
-import { isTerminalStatus, type RunBody, type Runnable, type StartKey, type WhenBusy } from '@svc/registry'
-import { givenOf, ownerOfSessions, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
-import { SSE_HEADERS } from '@svc/registry/sse'
-import { startUnlessWaiting, tieToClient, type WireSurface } from '@svc/registry/wire-kit'
+import {
+  givenOf,
+  isTerminalStatus,
+  type RunBody,
+  type Runnable,
+  type StartKey,
+  type WhenBusy
+} from '@svc/contract'
+import {
+  ownerOfSessions,
+  requireAllowed,
+  requireExposed,
+  SSE_HEADERS,
+  startUnlessWaiting,
+  tieToClient,
+  toStartOptions,
+  type WireSurface
+} from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
 import { toInput, toInstructions } from '../messages/to-input.ts'

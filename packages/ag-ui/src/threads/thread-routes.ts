@@ -1,6 +1,5 @@
-import type { RunnableKind } from '@svc/registry'
-import { sendFile } from '@svc/registry/kit'
-import { cancelActiveRun, requireRunOf, type WireSurface } from '@svc/registry/wire-kit'
+import type { RunnableKind } from '@svc/contract'
+import { cancelActiveRun, requireRunOf, sendFile, type WireSurface } from '@svc/surface'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AGUI_ERR_BAD_MESSAGE } from '../errors.ts'
 import { answersOf } from '../messages/read-answers.ts'

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/registry/kit'
-import { jsonReply } from '@svc/registry/wire-kit'
+import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/contract'
+import { jsonReply } from '@svc/surface'
 import { AgUiEventSchema } from '../wire/events.ts'
 
 const { userId } = RunBodySchema.properties

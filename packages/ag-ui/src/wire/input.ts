@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { findFaults, formatFaults, IdSchema, RunBodySchema } from '@svc/registry/kit'
+import { findFaults, formatFaults, IdSchema, RunBodySchema } from '@svc/contract'
 import { AGUI_ERR_BAD_REQUEST } from '../errors.ts'
 import { AgUiMessageSchema } from './messages.ts'
 

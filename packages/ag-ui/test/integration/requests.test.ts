@@ -1,6 +1,6 @@
 import { EventSchemas } from '@ag-ui/core/schemas'
 import { defineRunnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import agUi from '@svc/ag-ui'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'

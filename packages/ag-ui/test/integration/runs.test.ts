@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Envelope } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { Agent, defineTool, Team, Workflow } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'

@@ -11,7 +11,7 @@ import type {
   Session,
   SessionChange,
   SessionMessage
-} from '@svc/registry'
+} from '@svc/contract'
 import { ApiError } from './api-error.ts'
 import { call, segment, send, type ApiRequest } from './client.ts'
 import { toStartBody, type NewRun } from './start-body.ts'

@@ -1,4 +1,4 @@
-import type { RunStatus } from '@svc/registry'
+import type { RunStatus } from '@svc/contract'
 
 /** The states of runs, as the page says them. */
 export const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {

@@ -1,4 +1,4 @@
-import type { RunnableKind } from '@svc/registry'
+import type { RunnableKind } from '@svc/contract'
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/api-error.ts'
 import { followStream, isEnd, type StreamState } from '../api/event-stream.ts'

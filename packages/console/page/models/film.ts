@@ -1,4 +1,4 @@
-import type { PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/contract'
 import type { PartItem, RunItem, ToolItem } from './run-items.ts'
 
 /** A screenshot of a run, with what was done after it. */

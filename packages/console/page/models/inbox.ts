@@ -1,4 +1,4 @@
-import type { PendingApproval, PendingInput } from '@svc/registry'
+import type { PendingApproval, PendingInput } from '@svc/contract'
 import { computed, signal } from '@preact/signals'
 import { ApiError } from '../api/api-error.ts'
 import { listApprovals, listInputs } from '../api/resources.ts'

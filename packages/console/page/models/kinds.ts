@@ -1,4 +1,4 @@
-import type { RunnableKind, RunnableMetadata } from '@svc/registry'
+import type { RunnableKind, RunnableMetadata } from '@svc/contract'
 import { ApiError } from '../api/api-error.ts'
 import { listRunnables } from '../api/resources.ts'
 

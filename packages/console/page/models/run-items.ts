@@ -1,4 +1,4 @@
-import type { NumberedPart, Part, PartError, PartOf } from '@svc/registry'
+import type { NumberedPart, Part, PartError, PartOf } from '@svc/contract'
 
 /** A part as a stream has it: a transient one has no `seq`; those of sessions name their run. */
 export type StreamedPart = Part & Partial<Pick<NumberedPart, 'seq' | 'at'>> & { runId?: string }

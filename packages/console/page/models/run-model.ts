@@ -1,5 +1,5 @@
-import type { PartOf, RunStatus, Usage } from '@svc/registry'
-import { sourceKey, VoidableList } from '@svc/registry/voidable-list'
+import type { PartOf, RunStatus, Usage } from '@svc/contract'
+import { sourceKey, VoidableList } from '@svc/contract/voidable-list'
 import { signal } from '@preact/signals'
 import { idOfCall, type RunItem, type StreamedPart, type TextItem, type ToolItem } from './run-items.ts'
 

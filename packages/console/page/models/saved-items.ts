@@ -1,4 +1,4 @@
-import type { SessionMessage } from '@svc/registry'
+import type { SessionMessage } from '@svc/contract'
 import type { RunItem, ToolItem } from './run-items.ts'
 
 /** A message of the user. */

@@ -1,4 +1,4 @@
-import type { SessionMessage } from '@svc/registry'
+import type { SessionMessage } from '@svc/contract'
 
 /** What was said in one run, as the session keeps it. */
 export interface SavedTurn {

@@ -1,4 +1,4 @@
-import type { Session } from '@svc/registry'
+import type { Session } from '@svc/contract'
 import { signal as createSignal } from '@preact/signals'
 import { listSessions } from '../api/resources.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { optionsSchema, requireOptions } from '@svc/registry/kit'
+import { optionsSchema, requireOptions } from '@svc/contract'
 import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Options of the AsyncAPI document. */

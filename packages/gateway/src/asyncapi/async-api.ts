@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/registry'
+import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/contract'
 import { RefusalSchema } from '../events/acknowledgements.ts'
 import { ACKNOWLEDGEMENTS, CLIENT_EVENTS } from '../events/client-events.ts'
 import {

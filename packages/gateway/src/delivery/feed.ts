@@ -1,12 +1,5 @@
-import { RUN_ERR_NOT_FOUND, type LogEntry, type RunResult } from '@svc/registry'
-import {
-  formatPosition,
-  isPromise,
-  loadResult,
-  nextTurn,
-  type EntryReader,
-  type LogHost
-} from '@svc/registry/kit'
+import { isPromise, nextTurn, RUN_ERR_NOT_FOUND, type LogEntry, type RunResult } from '@svc/contract'
+import { formatPosition, loadResult, type EntryReader, type LogHost } from '@svc/surface'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
 

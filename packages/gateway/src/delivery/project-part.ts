@@ -1,6 +1,12 @@
-import type { NumberedPart, RunFile, RunnableKind } from '@svc/registry'
-import { beginningOf, encodePieces, isShort } from '@svc/registry/kit'
-import { previewOfJson } from '@svc/registry/store-kit'
+import {
+  beginningOf,
+  encodePieces,
+  isShort,
+  type NumberedPart,
+  type RunFile,
+  type RunnableKind
+} from '@svc/contract'
+import { previewOfJson } from '@svc/contract/stores'
 import type {
   ApprovalEvent,
   ChunkEvent,

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { RunStatusSchema } from '@svc/registry/kit'
+import { RunStatusSchema } from '@svc/contract'
 
 /** The acknowledgement of a refused event. */
 export const RefusalSchema = Type.Object(

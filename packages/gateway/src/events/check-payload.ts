@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findFaults, findJsonFault, formatFaults } from '@svc/registry/kit'
+import { findFaults, findJsonFault, formatFaults } from '@svc/contract'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
 import { CLIENT_EVENTS, type JsonEvent } from './client-events.ts'
 

@@ -1,6 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import type { RunStatus } from '@svc/registry'
-import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema } from '@svc/registry/kit'
+import { ApprovalAnswerSchema, InputAnswerSchema, RunBodySchema, type RunStatus } from '@svc/contract'
 import {
   FileChunkSchema,
   OkSchema,

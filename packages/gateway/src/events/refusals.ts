@@ -1,5 +1,4 @@
-import { isTellable } from '@svc/registry'
-import { toStoredError } from '@svc/registry/kit'
+import { isTellable, toStoredError } from '@svc/contract'
 import {
   GTW_ERR_INTERNAL,
   GTW_ERR_PAYLOAD_TOO_LARGE,

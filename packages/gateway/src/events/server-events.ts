@@ -1,6 +1,12 @@
 import { Type, type Static, type TObject, type TProperties } from '@sinclair/typebox'
-import type { NumberedPart, RunnableKind } from '@svc/registry'
-import { FinishReasonSchema, PART_SCHEMAS, RunFileSchema, UsageSchema } from '@svc/registry/kit'
+import {
+  FinishReasonSchema,
+  PART_SCHEMAS,
+  RunFileSchema,
+  UsageSchema,
+  type NumberedPart,
+  type RunnableKind
+} from '@svc/contract'
 import type { VoiceServerEvents } from './voice-server-events.ts'
 
 const place = {

@@ -1,6 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import type { Session } from '@svc/registry'
-import { IdSchema, MAX_NAME_LENGTH, RunnableKindSchema, SessionSchema } from '@svc/registry/kit'
+import { IdSchema, MAX_NAME_LENGTH, RunnableKindSchema, SessionSchema, type Session } from '@svc/contract'
 import { OkSchema, type ClientListener, type Ok } from './acknowledgements.ts'
 
 const strict = { additionalProperties: false } as const

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { InstructionsSchema, RunBodySchema, VoiceSettingsSchema } from '@svc/registry/kit'
+import { InstructionsSchema, RunBodySchema, VoiceSettingsSchema } from '@svc/contract'
 import { CallSchema, OkSchema, type Call, type ClientListener, type Ok } from './acknowledgements.ts'
 
 const strict = { additionalProperties: false } as const

@@ -1,6 +1,5 @@
 import { Type, type Static, type TObject, type TProperties } from '@sinclair/typebox'
-import type { VoiceOutput } from '@svc/registry'
-import { UsageSchema } from '@svc/registry/kit'
+import { UsageSchema, type VoiceOutput } from '@svc/contract'
 
 const place = {
   runId: Type.String({ description: 'The call' }),

@@ -1,5 +1,5 @@
-import { RUN_ERR_BAD_RANGE } from '@svc/registry'
-import { readBytes, requireFile, requireRun } from '@svc/registry/kit'
+import { RUN_ERR_BAD_RANGE } from '@svc/contract'
+import { readBytes, requireFile, requireRun } from '@svc/surface'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
 import type { FileChunk } from '../events/acknowledgements.ts'
 import type { FileEvent } from '../events/client-events.ts'

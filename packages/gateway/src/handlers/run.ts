@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { RunnableKind, StartKey } from '@svc/registry'
-import { admitRun } from '@svc/registry/kit'
+import type { RunnableKind, StartKey } from '@svc/contract'
+import { admitRun } from '@svc/surface'
 import type { RunEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'
 

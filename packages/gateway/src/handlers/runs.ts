@@ -1,4 +1,4 @@
-import { isEnd, requireAnswerable, requireRun } from '@svc/registry/kit'
+import { isEnd, requireAnswerable, requireRun } from '@svc/surface'
 import { GTW_ERR_BAD_AFTER } from '../errors.ts'
 import type { AnswerEvent, CancelEvent, InputAnswerEvent, WatchEvent } from '../events/client-events.ts'
 import type { Handler } from './handler.ts'

@@ -1,5 +1,5 @@
-import { RUNNABLE_KINDS } from '@svc/registry'
-import { logFault, quoteName, toLoggable } from '@svc/registry/kit'
+import { RUNNABLE_KINDS, toLoggable } from '@svc/contract'
+import { logFault, quoteName } from '@svc/surface'
 import { GTW_ERR_UNKNOWN_EVENT } from '../errors.ts'
 import { requirePayload } from '../events/check-payload.ts'
 import type { JsonEvent } from '../events/client-events.ts'

@@ -1,5 +1,5 @@
-import { sessionKeyText } from '@svc/registry/store-kit'
-import { formatPosition, ownerOfSessions, requireSession, toSession } from '@svc/registry/kit'
+import { sessionKeyText } from '@svc/contract'
+import { formatPosition, ownerOfSessions, requireSession, toSession } from '@svc/surface'
 import { GTW_ERR_NOT_WATCHED } from '../errors.ts'
 import type { SessionListEvent, SessionUnwatchEvent, SessionWatchEvent } from '../events/session-events.ts'
 import type { Handler } from './handler.ts'

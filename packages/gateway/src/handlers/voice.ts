@@ -1,4 +1,4 @@
-import type { ClientInput } from '@svc/registry/kit'
+import type { ClientInput } from '@svc/surface'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
 import type {
   VoiceCommitEvent,

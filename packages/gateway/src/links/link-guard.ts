@@ -1,5 +1,5 @@
-import type { RunLog } from '@svc/registry'
-import { logFault } from '@svc/registry/kit'
+import type { RunLog } from '@svc/contract'
+import { logFault } from '@svc/surface'
 import type { Server } from 'socket.io'
 import { PacketType, type Encoder } from 'socket.io-parser'
 import {

@@ -1,5 +1,5 @@
-import { ANONYMOUS, type Credentials, type Principal } from '@svc/registry'
-import { identify, isStrayCall, readCredentials, toCredentials } from '@svc/registry/kit'
+import { ANONYMOUS, type Credentials, type Principal } from '@svc/contract'
+import { identify, isStrayCall, readCredentials, toCredentials } from '@svc/surface'
 import type { Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN } from '../errors.ts'
 import type { GatewaySettings } from '../options.ts'

@@ -1,4 +1,4 @@
-import type { LiveCall } from '@svc/registry/kit'
+import type { LiveCall } from '@svc/surface'
 import type { Socket } from 'socket.io'
 import type { Outlet } from '../delivery/outlet.ts'
 import { GTW_ERR_CALL_IN_PROGRESS, GTW_ERR_NO_CALL } from '../errors.ts'

@@ -1,5 +1,5 @@
-import type { VoiceOutput } from '@svc/registry'
-import type { CallConnection, CallEnd, LiveCall } from '@svc/registry/kit'
+import type { VoiceOutput } from '@svc/contract'
+import type { CallConnection, CallEnd, LiveCall } from '@svc/surface'
 import type { Socket } from 'socket.io'
 import type { Outlet } from '../delivery/outlet.ts'
 import type { VoiceDoneEvent } from '../events/voice-server-events.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Principal, RunnableKind, StoredSession } from '@svc/registry'
-import { dropOldest, LogReader, toLoggable, type EntryReader, type LiveCall } from '@svc/registry/kit'
+import { dropOldest, toLoggable, type Principal, type RunnableKind, type StoredSession } from '@svc/contract'
+import { LogReader, type EntryReader, type LiveCall } from '@svc/surface'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'

@@ -1,5 +1,5 @@
-import type { RunLog } from '@svc/registry'
-import { logFault } from '@svc/registry/kit'
+import type { RunLog } from '@svc/contract'
+import { logFault } from '@svc/surface'
 import type { ExtendedError, Socket } from 'socket.io'
 import { toRefusal } from '../events/refusals.ts'
 import type { GatewayMiddleware } from '../options.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Type, type TSchema } from '@sinclair/typebox'
-import { isForeignOrigin } from '@svc/registry/kit'
+import { isForeignOrigin } from '@svc/surface'
 import type { ServerOptions } from 'socket.io'
 import { GTW_ERR_BAD_OPTION } from '../errors.ts'
 

@@ -1,5 +1,5 @@
-import type { ControlBus, ControlMessage, Run, RunLog, RunSummary } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable, type ControlBus, type ControlMessage, type RunLog, type RunSummary } from '@svc/contract'
+import type { Run } from '@svc/surface'
 
 /** A run to cancel when its last socket has left. */
 interface Kept {

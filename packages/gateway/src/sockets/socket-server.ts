@@ -1,4 +1,4 @@
-import { requireFreePlace, rootOf } from '@svc/registry/kit'
+import { requireFreePlace, rootOf } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import fastifySocketIo from 'fastify-socket.io'
 import type { Server, ServerOptions } from 'socket.io'

@@ -10,7 +10,7 @@ import {
   type AsyncApiDocument,
   type GatewayOptions
 } from '@svc/gateway'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { Ajv, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import t from 'tap'

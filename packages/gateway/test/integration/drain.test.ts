@@ -5,7 +5,7 @@ import registryPlugin, {
   defineRunnable,
   type RunContext
 } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import Fastify from 'fastify'
 import { io } from 'socket.io-client'
 import t from 'tap'

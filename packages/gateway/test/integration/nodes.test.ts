@@ -1,5 +1,5 @@
 import type { GatewayOptions } from '@svc/gateway'
-import { createTestCluster, scriptedRunnable } from '@svc/registry/testing'
+import { createTestCluster, scriptedRunnable } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { buildGateway, type Client, type TestGateway } from '../helpers/build-gateway.ts'
 

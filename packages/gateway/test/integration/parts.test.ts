@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { RUNNABLE_KINDS, type NumberedPart } from '@svc/registry'
-import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import { scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import t from 'tap'
 import { buildGateway, Inbox } from '../helpers/build-gateway.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RunnableKind } from '@svc/registry'
-import { pause, scriptedRunnable } from '@svc/registry/testing'
+import { pause, scriptedRunnable } from '@svc/testing'
 import type { Socket } from 'socket.io'
 import t from 'tap'
 import { buildGateway, Inbox, type Client } from '../helpers/build-gateway.ts'

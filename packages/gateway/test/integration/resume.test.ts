@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { GatewayOptions } from '@svc/gateway'
-import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import { scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import t from 'tap'
 import {
   buildGateway,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
-import { pause, scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import { pause, scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import t from 'tap'
 import { buildGateway, Inbox, textOf, type Client } from '../helpers/build-gateway.ts'
 

@@ -1,5 +1,5 @@
 import type { RunResult } from '@svc/registry'
-import { talkingRunnable } from '@svc/registry/testing'
+import { talkingRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildGateway, Inbox, textOf } from '../helpers/build-gateway.ts'
 

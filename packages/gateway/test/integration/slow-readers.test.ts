@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import type { Socket } from 'socket.io'
 import t from 'tap'
 import { buildGateway, Inbox } from '../helpers/build-gateway.ts'

@@ -1,5 +1,5 @@
 import { createInProcessStores, type RunContext } from '@svc/registry'
-import { createFailingStores, scriptedRunnable } from '@svc/registry/testing'
+import { createFailingStores, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildGateway, Inbox } from '../helpers/build-gateway.ts'
 

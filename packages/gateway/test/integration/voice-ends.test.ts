@@ -1,5 +1,5 @@
 import { tellable } from '@svc/registry'
-import { scriptedVoice } from '@svc/registry/testing'
+import { scriptedVoice } from '@svc/testing'
 import t from 'tap'
 import { buildGateway } from '../helpers/build-gateway.ts'
 import { CallLog, startCall } from '../helpers/call-log.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { VoiceInput } from '@svc/registry'
-import { scriptedRunnable, scriptedVoice } from '@svc/registry/testing'
+import { scriptedRunnable, scriptedVoice } from '@svc/testing'
 import t from 'tap'
 import { buildGateway } from '../helpers/build-gateway.ts'
 import { CallLog, sendAudio, startCall } from '../helpers/call-log.ts'

@@ -1,4 +1,4 @@
-import type { Action, RunnableKind } from '@svc/registry'
+import type { Action, RunnableKind } from '@svc/contract'
 
 /**
  * Who may call a route: everyone (`open`); callers with valid credentials (`authenticated`; the handler checks ownership);

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isForeignOrigin } from '@svc/registry/kit'
+import { isForeignOrigin } from '@svc/surface'
 import { HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 
 /** The parts of a request that show its origin; a FastifyRequest has them. */

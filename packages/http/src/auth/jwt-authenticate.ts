@@ -1,6 +1,5 @@
 import type { FastifyJWTOptions } from '@fastify/jwt'
-import type { Authenticate, Credentials, Principal } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import { isPromise, type Authenticate, type Credentials, type Principal } from '@svc/contract'
 import Fastify from 'fastify'
 import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import type { JwtKeyFunction } from './jwt-key.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { functionSchema, MAX_TIMER, optionsSchema, requireOptions } from '@svc/registry/kit'
+import { functionSchema, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import { JWT_ALGORITHMS, type JwtAlgorithm } from './jwt-algorithms.ts'
 import { requireKey, type JwtKeyFunction } from './jwt-key.ts'

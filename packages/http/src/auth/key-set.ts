@@ -1,4 +1,4 @@
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable } from '@svc/contract'
 import type { FastifyBaseLogger } from 'fastify'
 import { HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import { fetchKeySet, type KeySet } from './fetch-key-set.ts'

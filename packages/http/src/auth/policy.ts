@@ -1,5 +1,5 @@
-import type { AppPolicy, Authenticate, Awaitable, Principal } from '@svc/registry'
-import { identify, readCredentials, resolvePolicy, type Policy } from '@svc/registry/kit'
+import { identify, readCredentials, resolvePolicy, type AppPolicy, type Policy } from '@svc/surface'
+import type { Authenticate, Awaitable, Principal } from '@svc/contract'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { HttpOptions } from '../options.ts'

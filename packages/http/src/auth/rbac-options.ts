@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
-import { optionsSchema, requireOptions } from '@svc/registry/kit'
+import { optionsSchema, requireOptions, RUNNABLE_KINDS, type RunnableKind } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Required scopes by route; an empty list accepts any valid token. HEAD requests follow the GET entry. */

@@ -1,6 +1,5 @@
-import { ANONYMOUS, findMissingScope, type Awaitable, type Principal } from '@svc/registry'
-import { isPromise, isStrayCall, missingScope, requireAllowed } from '@svc/registry/kit'
-import { localCallOf } from '@svc/registry/wire-kit'
+import { ANONYMOUS, findMissingScope, isPromise, type Awaitable, type Principal } from '@svc/contract'
+import { isStrayCall, localCallOf, missingScope, requireAllowed } from '@svc/surface'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 import type { AccessRule } from './access-rule.ts'

@@ -7,7 +7,7 @@ import {
   type Authorize,
   type Principal,
   type RunnableKind
-} from '@svc/registry'
+} from '@svc/contract'
 import { resolveRbacOptions, type RbacOptions, type RbacRules } from './rbac-options.ts'
 
 /**

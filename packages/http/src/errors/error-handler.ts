@@ -1,9 +1,8 @@
-import { logFault } from '@svc/registry/kit'
+import { closeLater, hasRest, logFault } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from '../errors.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
-import { closeLater, hasRest } from '@svc/registry/wire-kit'
 import { acceptsProblem, PROBLEM, toErrorBody, toProblem } from './to-error-body.ts'
 import { toFault, type Fault } from './to-fault.ts'
 

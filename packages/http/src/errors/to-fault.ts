@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
-import { isTellable } from '@svc/registry'
-import { isCatalogued, toChallenge, toStoredError } from '@svc/registry/kit'
+import { isCatalogued, isTellable, toStoredError } from '@svc/contract'
+import { toChallenge } from '@svc/surface'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
   HTTP_ERR_BAD_JSON,

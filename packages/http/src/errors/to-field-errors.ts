@@ -1,4 +1,4 @@
-import { formatFaults, toFaults, type AjvError, type Fault } from '@svc/registry/kit'
+import { formatFaults, toFaults, type AjvError, type Fault } from '@svc/contract'
 import { HTTP_ERR_VALIDATION } from '../errors.ts'
 
 /** The most faults that a reply lists. */

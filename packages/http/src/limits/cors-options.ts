@@ -1,6 +1,6 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
-import { functionSchema, optionsSchema } from '@svc/registry/kit'
+import { functionSchema, optionsSchema } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 type Typed<Name extends keyof FastifyCorsOptions> = NonNullable<FastifyCorsOptions[Name]>

@@ -1,7 +1,6 @@
 import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type } from '@sinclair/typebox'
-import { ANONYMOUS, type CounterStore } from '@svc/registry'
-import { functionSchema, objectSchema, optionsSchema } from '@svc/registry/kit'
+import { ANONYMOUS, functionSchema, objectSchema, optionsSchema, type CounterStore } from '@svc/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HTTP_ERR_RATE_LIMITED } from '../errors.ts'
 import { countOverNodes } from './shared-counts.ts'

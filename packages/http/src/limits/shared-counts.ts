@@ -1,7 +1,6 @@
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
-import type { Counted, CounterStore, CounterWindow } from '@svc/registry'
-import { unlessLate } from '@svc/registry/kit'
-import { createInProcessCounterStore } from '@svc/registry/store-kit'
+import { unlessLate, type Counted, type CounterStore, type CounterWindow } from '@svc/contract'
+import { createInProcessCounterStore } from '@svc/surface'
 
 /** What `@fastify/rate-limit` counts with. */
 type Store = NonNullable<RateLimitPluginOptions['store']>

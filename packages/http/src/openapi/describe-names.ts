@@ -1,6 +1,5 @@
-import { RUNNABLE_KINDS, type RunnableKind } from '@svc/registry'
-import type { Exposed } from '@svc/registry/kit'
-import { refTo, type OpenApiDocument, type Operation, type Schema } from '@svc/registry/wire-kit'
+import { RUNNABLE_KINDS, type RunnableKind } from '@svc/contract'
+import { refTo, type Exposed, type OpenApiDocument, type Operation, type Schema } from '@svc/surface'
 
 /**
  * Returns a copy of a document with the current runnables: their names as the values of `:name`, if `named`, and the body

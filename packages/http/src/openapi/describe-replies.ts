@@ -1,6 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { NumberedPart, PartType } from '@svc/registry'
-import { PART_SCHEMAS, PlaceSchema } from '@svc/registry/kit'
+import { PART_SCHEMAS, PlaceSchema, type NumberedPart, type PartType } from '@svc/contract'
 import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
 
 /** Descriptions of the error statuses, for all operations. */

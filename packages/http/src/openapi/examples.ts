@@ -1,4 +1,4 @@
-import type { RunnableMetadata, RunRecord, RunResult } from '@svc/registry'
+import type { RunnableMetadata, RunRecord, RunResult } from '@svc/contract'
 import type { ErrorBody, Problem } from '../schemas/error-body.ts'
 
 const id = '0d4f5a2e-3c1b-4f6a-9b7d-5e8c2a1f0b34'

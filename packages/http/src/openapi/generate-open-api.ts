@@ -1,8 +1,7 @@
-import { createRegistry } from '@svc/registry'
+import { createRegistry, type OpenApiDocument } from '@svc/surface'
 import Fastify, { type RegisterOptions } from 'fastify'
 import type { HttpOptions } from '../options.ts'
 import { serve } from '../plugin.ts'
-import type { OpenApiDocument } from '@svc/registry/wire-kit'
 import type { OpenApi } from './open-api.ts'
 import type { SwaggerOptions } from './swagger-options.ts'
 

@@ -1,14 +1,14 @@
 import { STATUS_CODES } from 'node:http'
-import type { SecuritySchemes } from '@svc/registry'
-import { MessageInputSchema, type Exposed } from '@svc/registry/kit'
-import type { FastifyInstance } from 'fastify'
+import { MessageInputSchema, type SecuritySchemes } from '@svc/contract'
 import {
   describeRoutes,
   refTo,
+  type Exposed,
   type OpenApiDocument,
   type Response,
   type Schema
-} from '@svc/registry/wire-kit'
+} from '@svc/surface'
+import type { FastifyInstance } from 'fastify'
 import { addMessageInput, describeNames, requireOneOf } from './describe-names.ts'
 import { TAGS } from './describe-operation.ts'
 import { EXAMPLES } from './examples.ts'

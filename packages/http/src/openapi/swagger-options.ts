@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { givenOf, optionsSchema } from '@svc/registry/kit'
+import { givenOf, optionsSchema } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Options of the OpenAPI document and its page. */

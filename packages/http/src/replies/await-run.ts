@@ -1,4 +1,4 @@
-import type { Run } from '@svc/registry'
+import type { Run } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import type { Surface } from '../surface.ts'
 import { watchClient } from './watch-client.ts'

@@ -1,5 +1,5 @@
-import type { Awaitable } from '@svc/registry'
-import { createPause, isPromise, nextTurn, sendWhole } from '@svc/registry/kit'
+import { createPause, isPromise, nextTurn, type Awaitable } from '@svc/contract'
+import { sendWhole } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 
 /** Bytes of the items of one page; a larger item makes a page by itself. */

@@ -1,6 +1,6 @@
-import type { RunEngine, RunQuery, RunSummary } from '@svc/registry'
-import { formatRunCursor } from '@svc/registry/store-kit'
-import { toRunRecord } from '@svc/registry/kit'
+import { toRunRecord, type RunEngine } from '@svc/surface'
+import type { RunQuery, RunSummary } from '@svc/contract'
+import { formatRunCursor } from '@svc/contract/stores'
 import { collectPage, type Page } from './collect-page.ts'
 
 /** Reads one page of runs. @throws REG_ERR_BAD_CURSOR */

@@ -1,5 +1,5 @@
-import type { JsonPieces, RunSummary } from '@svc/registry'
-import { sendPieces, toRunRecord } from '@svc/registry/kit'
+import type { JsonPieces, RunSummary } from '@svc/contract'
+import { sendPieces, toRunRecord } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import type { Surface } from '../surface.ts'
 

@@ -1,6 +1,5 @@
-import type { Run, RunBody } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
-import type { OpenReplies } from '@svc/registry/sse'
+import type { OpenReplies, Run } from '@svc/surface'
+import { toLoggable, type RunBody } from '@svc/contract'
 import type { FastifyReply } from 'fastify'
 import { HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
 import type { Surface } from '../surface.ts'

@@ -1,4 +1,4 @@
-import { onReplyOver } from '@svc/registry/sse'
+import { onReplyOver } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 

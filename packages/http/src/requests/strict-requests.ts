@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { decodeJson } from '@svc/registry/kit'
-import { findEncodingFault } from '@svc/registry/wire-kit'
+import { decodeJson, findEncodingFault } from '@svc/surface'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import { HTTP_ERR_BAD_JSON, HTTP_ERR_UNSUPPORTED_ENCODING } from '../errors.ts'
 

@@ -1,4 +1,4 @@
-import type { RunEngine } from '@svc/registry'
+import type { RunEngine } from '@svc/surface'
 import { toFault } from '../errors/to-fault.ts'
 import { ErrorCounts } from '../health/error-counts.ts'
 import { EventLoopWatch } from '../health/event-loop-watch.ts'

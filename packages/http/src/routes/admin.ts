@@ -1,5 +1,5 @@
-import { isTerminalStatus, removeSubject, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/registry'
-import { nextTurn } from '@svc/registry/kit'
+import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/contract'
+import { removeSubject } from '@svc/surface'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'

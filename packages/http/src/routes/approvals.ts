@@ -1,4 +1,5 @@
-import { ApprovalAnswerSchema, toPendingApproval } from '@svc/registry/kit'
+import { ApprovalAnswerSchema } from '@svc/contract'
+import { toPendingApproval } from '@svc/surface'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'

@@ -1,11 +1,6 @@
-import {
-  isAdmin,
-  reachesOwner,
-  RUN_ERR_DELIVERY_NOT_FOUND,
-  type OwnedDelivery,
-  type Principal
-} from '@svc/registry'
-import { formatSeqCursor } from '@svc/registry/store-kit'
+import { isAdmin, reachesOwner, RUN_ERR_DELIVERY_NOT_FOUND, type Principal } from '@svc/contract'
+import { type OwnedDelivery } from '@svc/surface'
+import { formatSeqCursor } from '@svc/contract/stores'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'

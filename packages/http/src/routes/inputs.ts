@@ -1,4 +1,5 @@
-import { InputAnswerSchema, toPendingInput } from '@svc/registry/kit'
+import { InputAnswerSchema } from '@svc/contract'
+import { toPendingInput } from '@svc/surface'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { InputListSchema, InputQuerySchema, InputSchema } from '../schemas/input-list.ts'

@@ -2,12 +2,13 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import {
   RUNNABLE_KINDS,
+  RunnableMetadataSchema,
   type Principal,
   type Runnable,
   type RunnableKind,
   type RunnableMetadata
-} from '@svc/registry'
-import { requireExposed, RunnableMetadataSchema, sendJson, sendWhole } from '@svc/registry/kit'
+} from '@svc/contract'
+import { requireExposed, sendJson, sendWhole } from '@svc/surface'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage } from '../replies/collect-page.ts'

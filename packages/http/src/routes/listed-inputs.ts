@@ -3,21 +3,21 @@ import {
   reachesOwner,
   RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_INPUT_ANSWERED,
+  RunRecordSchema,
+  RunStatusSchema,
   type FoundInput,
   type Principal
-} from '@svc/registry'
+} from '@svc/contract'
 import {
   LISTED_KINDS,
   mayAnswer,
   requireAnswerable,
-  RunRecordSchema,
-  RunStatusSchema,
   seesAllOf,
   sendPieces,
+  type GivenAnswer,
   type InputList
-} from '@svc/registry/kit'
-import type { GivenAnswer } from '@svc/registry/wire-kit'
-import { formatInputCursor } from '@svc/registry/store-kit'
+} from '@svc/surface'
+import { formatInputCursor } from '@svc/contract/stores'
 import type { FastifyReply } from 'fastify'
 import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
 import { sendRecord, withMember } from '../replies/send-record.ts'

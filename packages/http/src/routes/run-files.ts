@@ -1,4 +1,4 @@
-import { requireRun, sendFile } from '@svc/registry/kit'
+import { requireRun, sendFile } from '@svc/surface'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, fileReply } from '../openapi/describe-replies.ts'
 import { watchClient } from '../replies/watch-client.ts'

@@ -1,12 +1,5 @@
-import { RUNNABLE_KINDS } from '@svc/registry'
-import {
-  codeOf,
-  RunBodySchema,
-  RunRecordSchema,
-  RunResultSchema,
-  toRunRecord,
-  sendJson
-} from '@svc/registry/kit'
+import { codeOf, RunBodySchema, RUNNABLE_KINDS, RunRecordSchema, RunResultSchema } from '@svc/contract'
+import { toRunRecord, sendJson } from '@svc/surface'
 import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { errorReplies, jsonReply, RUN_ERRORS, RUN_ID } from '../openapi/describe-replies.ts'

@@ -2,17 +2,11 @@ import {
   isAdmin,
   reachesOwner,
   RUN_ERR_SCHEDULE_NOT_FOUND,
-  type OwnedSchedule,
-  type Principal
-} from '@svc/registry'
-import {
-  ProviderKeys,
-  requireAllowed,
-  requireExposed,
   ScheduleChangeSchema,
-  sendJson
-} from '@svc/registry/kit'
-import { formatRunCursor } from '@svc/registry/store-kit'
+  type Principal
+} from '@svc/contract'
+import { ProviderKeys, requireAllowed, requireExposed, sendJson, type OwnedSchedule } from '@svc/surface'
+import { formatRunCursor } from '@svc/contract/stores'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'

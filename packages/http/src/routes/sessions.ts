@@ -1,21 +1,26 @@
-import { removeSession, type MessagePage, type Principal } from '@svc/registry'
 import {
-  encodePieces,
   formatPosition,
-  MAX_TIMER,
   ownerOfSessions,
   presentOf,
+  removeSession,
   requireSession,
   reserveMemory,
+  sendJson,
+  sendPieces,
+  SSE_HEADERS,
+  streamEntries,
+  toSession
+} from '@svc/surface'
+import {
+  encodePieces,
+  MAX_TIMER,
   SessionChangeSchema,
   SessionForkSchema,
   SessionSchema,
-  toSession,
-  sendJson,
-  sendPieces
-} from '@svc/registry/kit'
-import { SSE_HEADERS, streamEntries } from '@svc/registry/sse'
-import { runIdOfTurn } from '@svc/registry/store-kit'
+  type MessagePage,
+  type Principal
+} from '@svc/contract'
+import { runIdOfTurn } from '@svc/contract/stores'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import { CHANNEL_STREAM, describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'

@@ -1,6 +1,5 @@
-import { RUNNABLE_KINDS } from '@svc/registry'
-import { RunBodySchema } from '@svc/registry/kit'
-import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { RunBodySchema, RUNNABLE_KINDS } from '@svc/contract'
+import { createSseStream, SSE_HEADERS } from '@svc/surface'
 import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
 import { errorReplies, eventStreamReply, RUN_ERRORS } from '../openapi/describe-replies.ts'
 import { tieToClient } from '../replies/watch-client.ts'

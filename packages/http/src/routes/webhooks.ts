@@ -2,11 +2,11 @@ import {
   isAdmin,
   reachesOwner,
   RUN_ERR_WEBHOOK_NOT_FOUND,
-  type OwnedWebhook,
+  WebhookChangeSchema,
   type Principal
-} from '@svc/registry'
-import { WebhookChangeSchema, sendJson } from '@svc/registry/kit'
-import { formatRunCursor } from '@svc/registry/store-kit'
+} from '@svc/contract'
+import { sendJson, type OwnedWebhook } from '@svc/surface'
+import { formatRunCursor } from '@svc/contract/stores'
 import { describeOperation } from '../openapi/describe-operation.ts'
 import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { RemovedSubject } from '@svc/registry'
-import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/registry/kit'
+import type { RemovedSubject } from '@svc/surface'
+import { MAX_NAME_LENGTH, RunnableKindSchema, RunStatusSchema } from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 import { RunSummarySchema } from './run-list.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { PendingApprovalSchema } from '@svc/registry/kit'
+import { PendingApprovalSchema } from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Selects one page of pending approvals. */

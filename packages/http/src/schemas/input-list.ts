@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { PendingInputSchema } from '@svc/registry/kit'
+import { PendingInputSchema } from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Selects one page of pending questions and client tools. */

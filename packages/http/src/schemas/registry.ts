@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH, WireSchema } from '@svc/registry/kit'
+import { MAX_NAME_LENGTH } from '@svc/contract'
+import { WireSchema } from '@svc/surface'
 
 /** Selects one page of runnables. */
 export const RunnableQuerySchema = Type.Object(

@@ -5,7 +5,7 @@ import {
   RunRecordSchema,
   RunStatusSchema,
   UsageSchema
-} from '@svc/registry/kit'
+} from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Selects runs by one text of their metadata. */

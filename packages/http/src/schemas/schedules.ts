@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { MAX_NAME_LENGTH, NewScheduleSchema, RunnableKindSchema, ScheduleSchema } from '@svc/registry/kit'
+import { MAX_NAME_LENGTH, NewScheduleSchema, RunnableKindSchema, ScheduleSchema } from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 /** Selects one page of schedules. */

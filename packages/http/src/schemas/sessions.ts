@@ -6,7 +6,7 @@ import {
   SessionEntrySchema,
   SessionSchema,
   TurnBranchesSchema
-} from '@svc/registry/kit'
+} from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 // The cursors of sessions have their keys.

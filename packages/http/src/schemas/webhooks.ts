@@ -1,10 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import {
-  DeliveryStateSchema,
-  NewWebhookSchema,
-  WebhookDeliverySchema,
-  WebhookSchema
-} from '@svc/registry/kit'
+import { DeliveryStateSchema, NewWebhookSchema, WebhookDeliverySchema, WebhookSchema } from '@svc/contract'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 const owner = Type.Optional(

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
-import type {
-  Awaitable,
-  OnDisconnect,
-  Run,
-  RunBody,
-  Runnable,
-  RunnableKind,
-  RunSummary,
-  StartKey
-} from '@svc/registry'
-import { isPromise, requireExposed, toStartOptions } from '@svc/registry/kit'
-import { refuseEarly } from '@svc/registry/wire-kit'
+import {
+  isPromise,
+  type Awaitable,
+  type OnDisconnect,
+  type RunBody,
+  type Runnable,
+  type RunnableKind,
+  type RunSummary,
+  type StartKey
+} from '@svc/contract'
+import { refuseEarly, requireExposed, toStartOptions, type Run } from '@svc/surface'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
 import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'

@@ -1,7 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { AcceptedMessage, ContentPart, FileContentPart } from '@svc/registry'
-import { ContentPartSchema } from '@svc/registry/kit'
+import {
+  ContentPartSchema,
+  type AcceptedMessage,
+  type ContentPart,
+  type FileContentPart
+} from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import { validationError } from '../errors/to-field-errors.ts'
 import type { UploadedFile } from './uploaded-file.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { optionsSchema, requireOptions } from '@svc/registry/kit'
+import { optionsSchema, requireOptions } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Limits of the uploads of one request. */

@@ -1,5 +1,5 @@
-import type { RunBody } from '@svc/registry'
-import { decodeJson, RunBodySchema } from '@svc/registry/kit'
+import { RunBodySchema, type RunBody } from '@svc/contract'
+import { decodeJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { HTTP_ERR_BAD_JSON } from '../errors.ts'
 import { validationError } from '../errors/to-field-errors.ts'

@@ -1,5 +1,5 @@
 import { LogController } from 'fastify'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 

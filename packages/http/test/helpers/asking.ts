@@ -6,7 +6,7 @@ import {
   type RunContext,
   type RunRecord
 } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import type { SecuredApp } from './secured-app.ts'
 
 /** An agent that asks once before it goes on, and tells what it was answered. */

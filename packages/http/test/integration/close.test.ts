@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { readParts, sendRaw } from '../helpers/event-stream.ts'

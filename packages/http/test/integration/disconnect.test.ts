@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunContext, Runnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, type TestApp } from '../helpers/build-app.ts'
 import { readParts } from '../helpers/event-stream.ts'

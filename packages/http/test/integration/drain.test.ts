@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { asking } from '../helpers/asking.ts'
 import { servePlain } from '../helpers/plain-app.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { tellable, type RunContext } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, echo, type TestApp } from '../helpers/build-app.ts'
 import { readParts } from '../helpers/event-stream.ts'

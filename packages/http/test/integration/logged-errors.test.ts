@@ -1,6 +1,6 @@
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { buildUploadApp, formOf } from '../helpers/upload-app.ts'

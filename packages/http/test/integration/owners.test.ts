@@ -1,6 +1,6 @@
 import type { ErrorBody, RunList } from '@svc/http'
 import type { RunContext, RunRecord } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { asking, startAsking } from '../helpers/asking.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'

@@ -1,4 +1,4 @@
-import { createFailingStores, createTestCluster, type TestNode } from '@svc/registry/testing'
+import { createFailingStores, createTestCluster, type TestNode } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'

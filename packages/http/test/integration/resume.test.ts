@@ -1,5 +1,5 @@
 import type { YieldedPart } from '@svc/registry'
-import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import { scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { buildApp, type TestApp } from '../helpers/build-app.ts'

@@ -1,5 +1,5 @@
 import type { NumberedPart, RunRecord, YieldedPart } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { parseMessages } from '../helpers/event-stream.ts'

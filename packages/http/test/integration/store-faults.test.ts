@@ -1,5 +1,5 @@
 import { createInProcessStores, type RunContext } from '@svc/registry'
-import { createFailingStores, scriptedRunnable } from '@svc/registry/testing'
+import { createFailingStores, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { clientErrorHandler, type ErrorBody } from '@svc/http'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { readAll, sendRaw } from '../helpers/event-stream.ts'

@@ -1,4 +1,4 @@
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import type { RunContext, RunRecord, RunResult } from '@svc/registry'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'

@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { createRegistry } from '@svc/registry'
-import { Exposures, RunBodySchema } from '@svc/registry/kit'
+import { Exposures } from '@svc/registry/engine'
+import { RunBodySchema } from '@svc/contract'
 import Fastify from 'fastify'
 import t from 'tap'
 import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import http, { requestLogging, type HttpOptions } from '@svc/http'
 import registry, { createRegistry } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import Fastify, { LogController } from 'fastify'
 import t, { type Test } from 'tap'
 import { claims, createTokenMaker } from '../auth/token-maker.ts'

@@ -1,4 +1,4 @@
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { EventLoopWatch } from '../../src/health/event-loop-watch.ts'
 import { ErrorCounts } from '../../src/health/error-counts.ts'

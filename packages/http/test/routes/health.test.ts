@@ -1,5 +1,5 @@
 import { createInProcessStores } from '@svc/registry'
-import { createTestCluster, scriptedRunnable } from '@svc/registry/testing'
+import { createTestCluster, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'

@@ -1,5 +1,5 @@
 import type { RunnableMetadata } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { requireError } from '../helpers/require-error.ts'

@@ -1,6 +1,6 @@
 import type { RunList } from '@svc/http'
 import { defineRunnable, type RunRecord } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, echo, type TestApp } from '../helpers/build-app.ts'
 import { readParts } from '../helpers/event-stream.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import compress from '@fastify/compress'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'

@@ -1,6 +1,6 @@
 import { buildInput, UploadedFile, uploadPlugin } from '@svc/http'
 import type { AcceptedMessage, FileContentPart } from '@svc/registry'
-import { AcceptedMessageSchema } from '@svc/registry/kit'
+import { AcceptedMessageSchema } from '@svc/contract'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { buildApp } from '../helpers/build-app.ts'

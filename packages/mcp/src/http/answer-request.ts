@@ -1,4 +1,4 @@
-import { codeOf } from '@svc/registry/kit'
+import { codeOf } from '@svc/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRequest, toErrorResponse, toResponse, type Message, type Request } from '../protocol/message.ts'
 import { requireRevision } from '../protocol/require-revision.ts'

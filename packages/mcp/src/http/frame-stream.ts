@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { encodePieces, isShort, nextTurn } from '@svc/registry/kit'
+import { encodePieces, isShort, nextTurn } from '@svc/contract'
 
 /** Characters of JSON that are encoded in one piece. */
 const MAX_WHOLE = 131_072

@@ -1,4 +1,4 @@
-import { isLocalName, isLoopback } from '@svc/registry/kit'
+import { isLocalName, isLoopback } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MCP_ERR_CROSS_ORIGIN } from '../errors.ts'
 

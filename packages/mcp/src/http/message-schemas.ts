@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { jsonReply } from '@svc/registry/wire-kit'
+import { jsonReply } from '@svc/surface'
 import { IdSchema } from '../protocol/message.ts'
 
 const object = (description: string) => Type.Optional(Type.Object({}, { description }))

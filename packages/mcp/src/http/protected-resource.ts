@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { baseUrlOf, originOf, rootOf, type AddressedRequest } from '@svc/registry/kit'
+import { baseUrlOf, originOf, rootOf, type AddressedRequest } from '@svc/surface'
 import { MCP_ERR_BAD_REQUEST } from '../errors.ts'
 import type { McpSettings } from '../options.ts'
 import { allowOrigin, answerPreflights, HIDDEN } from './guard-origins.ts'

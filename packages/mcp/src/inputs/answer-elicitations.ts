@@ -1,5 +1,5 @@
-import type { Principal } from '@svc/registry'
-import { answerInputs, type GivenAnswer } from '@svc/registry/wire-kit'
+import type { Principal } from '@svc/contract'
+import { answerInputs, type GivenAnswer } from '@svc/surface'
 import type { Surface } from '../surface.ts'
 import { toAnswer } from './elicitation.ts'
 

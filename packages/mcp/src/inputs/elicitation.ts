@@ -1,5 +1,4 @@
-import type { ApprovalAnswer, InputAnswer } from '@svc/registry'
-import type { AskingPart } from '@svc/registry/wire-kit'
+import type { ApprovalAnswer, AskingPart, InputAnswer } from '@svc/contract'
 
 /** The parameters of `elicitation/create`: a form, or a page that the user opens. */
 export type Elicitation = FormElicitation | UrlElicitation

@@ -1,6 +1,5 @@
-import { RUN_ERR_INPUT_NOT_FOUND, type Principal, type RunLog } from '@svc/registry'
-import { codeOf } from '@svc/registry/kit'
-import { answerInputs } from '@svc/registry/wire-kit'
+import { codeOf, RUN_ERR_INPUT_NOT_FOUND, type Principal, type RunLog } from '@svc/contract'
+import { answerInputs } from '@svc/surface'
 import type { Message } from '../protocol/message.ts'
 import type { Surface } from '../surface.ts'
 import { toAnswer } from './elicitation.ts'

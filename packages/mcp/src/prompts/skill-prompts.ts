@@ -1,4 +1,4 @@
-import type { Principal, Runnable } from '@svc/registry'
+import type { Principal, Runnable } from '@svc/contract'
 import { MCP_ERR_UNKNOWN_PROMPT } from '../errors.ts'
 import { toClientName } from '../protocol/client-name.ts'
 import type { Prompt, PromptMessages } from '../protocol/results.ts'

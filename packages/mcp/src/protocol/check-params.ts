@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { findFaults, formatFaults } from '@svc/registry/kit'
+import { findFaults, formatFaults } from '@svc/contract'
 import { invalidParams } from './rpc-error.ts'
 
 /** Compiles the check of a value by its schema. @param root its name in errors @param status of the reply */

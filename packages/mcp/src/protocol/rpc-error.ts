@@ -1,4 +1,4 @@
-import { quoteName } from '@svc/registry/kit'
+import { quoteName } from '@svc/surface'
 import { MODERN } from './revisions.ts'
 
 /** Codes of JSON-RPC, and those that MCP adds. */

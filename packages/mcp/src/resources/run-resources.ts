@@ -1,6 +1,5 @@
-import { codeOf, requireRun } from '@svc/registry/kit'
-import { readPresent } from '@svc/registry/wire-kit'
-import type { Principal, RunSummary } from '@svc/registry'
+import { codeOf, type Principal, type RunSummary } from '@svc/contract'
+import { readPresent, requireRun } from '@svc/surface'
 import type { Resource, ResourceContents } from '../protocol/results.ts'
 import { resourceNotFound } from '../protocol/rpc-error.ts'
 import type { Call } from '../server/call.ts'

@@ -1,4 +1,4 @@
-import { pathSegment } from '@svc/registry/kit'
+import { pathSegment } from '@svc/surface'
 
 /** What a `run://` URI names: the log of a run, or a file of it, or a page of either. */
 export interface RunResource {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Principal, RunLog } from '@svc/registry'
+import type { Principal, RunLog } from '@svc/contract'
 import type { RequestId } from '../protocol/message.ts'
 import { META_KEYS, TASKS } from '../protocol/revisions.ts'
 import { missingCapability } from '../protocol/rpc-error.ts'

@@ -1,5 +1,4 @@
-import { reserveMemory, sendJson } from '@svc/registry/kit'
-import { SSE_HEADERS, SSE_HEARTBEAT, type OpenReplies } from '@svc/registry/sse'
+import { reserveMemory, sendJson, SSE_HEADERS, SSE_HEARTBEAT, type OpenReplies } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import type { ServerResponse } from 'node:http'
 import { FrameStream } from '../http/frame-stream.ts'

@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import type { Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/contract'
 import { getPrompt, listPrompts } from '../prompts/skill-prompts.ts'
 import { checkParams } from '../protocol/check-params.ts'
 import { methodNotFound } from '../protocol/rpc-error.ts'

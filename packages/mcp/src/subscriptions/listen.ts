@@ -1,4 +1,4 @@
-import { ANONYMOUS, type Principal } from '@svc/registry'
+import { ANONYMOUS, type Principal } from '@svc/contract'
 import type { Static } from '@sinclair/typebox'
 import { META_KEYS } from '../protocol/revisions.ts'
 import { type Call, requireTasks } from '../server/call.ts'

@@ -1,6 +1,5 @@
-import { RUN_ERR_DRAINING } from '@svc/registry'
-import type { Exposed } from '@svc/registry/kit'
-import { onReplyOver } from '@svc/registry/sse'
+import { RUN_ERR_DRAINING } from '@svc/contract'
+import { onReplyOver, type Exposed } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { MCP_ERR_TOO_MANY_SUBSCRIPTIONS } from '../errors.ts'
 import type { Exchange } from '../server/exchange.ts'

@@ -1,5 +1,5 @@
-import type { RunSummary } from '@svc/registry'
-import { codeOf, requireAllowed, requireRun } from '@svc/registry/kit'
+import { codeOf, type RunSummary } from '@svc/contract'
+import { requireAllowed, requireRun } from '@svc/surface'
 import { answerElicitations } from '../inputs/answer-elicitations.ts'
 import { type Call, requireTasks } from '../server/call.ts'
 import type { Surface } from '../surface.ts'

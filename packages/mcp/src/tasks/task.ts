@@ -1,5 +1,5 @@
-import { RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/registry'
-import { readPresent } from '@svc/registry/wire-kit'
+import { RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/contract'
+import { readPresent } from '@svc/surface'
 import { toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
 import type { ToolResult } from '../protocol/results.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import type { Part, Run, Runnable } from '@svc/registry'
-import { codeOf, requireAllowed, requireRun, toStartOptions } from '@svc/registry/kit'
+import { codeOf, type Part, type Runnable } from '@svc/contract'
+import { requireAllowed, requireRun, toStartOptions, type Run } from '@svc/surface'
 import { MCP_ERR_BAD_STATE, MCP_ERR_UNKNOWN_TOOL } from '../errors.ts'
 import { answerElicitations } from '../inputs/answer-elicitations.ts'
 import { toInputRequests, type Elicitation, type InputRequests } from '../inputs/elicitation.ts'

@@ -1,5 +1,5 @@
-import type { Part } from '@svc/registry'
-import { callNextTurn, createPause, isPromise, LogReader, type LogHost } from '@svc/registry/kit'
+import { callNextTurn, createPause, isPromise, type Part } from '@svc/contract'
+import { LogReader, type LogHost } from '@svc/surface'
 import type { RunView } from './run-view.ts'
 
 /** How a run is followed. */

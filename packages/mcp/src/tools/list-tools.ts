@@ -1,4 +1,4 @@
-import type { Principal, Runnable } from '@svc/registry'
+import type { Principal, Runnable } from '@svc/contract'
 import { isHashed } from '../protocol/client-name.ts'
 import type { Tool } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'

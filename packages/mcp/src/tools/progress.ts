@@ -1,4 +1,4 @@
-import type { Part } from '@svc/registry'
+import type { Part } from '@svc/contract'
 
 /** One `notifications/progress`, without its token. */
 export interface Progress {

@@ -1,6 +1,12 @@
-import { isTerminalPart, type NumberedPart, type Part, type PartError, type RunResult } from '@svc/registry'
-import { RunResultBuilder } from '@svc/registry/kit'
-import { RunActivity } from '@svc/registry/wire-kit'
+import {
+  isTerminalPart,
+  RunActivity,
+  RunResultBuilder,
+  type NumberedPart,
+  type Part,
+  type PartError,
+  type RunResult
+} from '@svc/contract'
 import { toElicitation, type CredentialsPage, type Elicitation } from '../inputs/elicitation.ts'
 
 /** What a run has said so far, and what it waits for. */

@@ -1,4 +1,4 @@
-import type { RunInput, Runnable } from '@svc/registry'
+import type { RunInput, Runnable } from '@svc/contract'
 
 /** The schema of an object, as tools have it. */
 export interface ObjectSchema {

@@ -1,5 +1,5 @@
-import { RUNNABLE_KINDS, type Runnable, type RunnableKind } from '@svc/registry'
-import type { Exposed } from '@svc/registry/kit'
+import { RUNNABLE_KINDS, type Runnable, type RunnableKind } from '@svc/contract'
+import type { Exposed } from '@svc/surface'
 import { isHashed, toClientName } from '../protocol/client-name.ts'
 
 type Named = Pick<Runnable, 'kind' | 'name'>

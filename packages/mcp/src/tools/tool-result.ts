@@ -1,4 +1,4 @@
-import type { RunFile, RunResult } from '@svc/registry'
+import type { RunFile, RunResult } from '@svc/contract'
 import type { ContentBlock, ToolResult } from '../protocol/results.ts'
 import type { Surface } from '../surface.ts'
 import { fileUri } from '../resources/run-uri.ts'

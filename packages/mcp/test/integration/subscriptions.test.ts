@@ -1,4 +1,4 @@
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { createRegistry } from '@svc/registry'
 import t from 'tap'
 import { connect, mcpApp } from '../helpers/mcp-app.ts'

@@ -1,4 +1,4 @@
-import type { PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/contract'
 import type { TextEvent, VoidEvent } from './completion-event.ts'
 
 const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/i

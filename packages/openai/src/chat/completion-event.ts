@@ -1,4 +1,4 @@
-import type { PartError } from '@svc/registry'
+import type { PartError } from '@svc/contract'
 import type { Annotation, ChatFinishReason, CompletionUsage, ToolCall } from './completion-schemas.ts'
 
 /** A text that is added to the answer, or to the reasoning. */

@@ -1,14 +1,16 @@
 import {
   addUsage,
+  fileOfAudio,
+  RunActivity,
+  VoidableList,
   ZERO_USAGE,
   type NumberedPart,
   type PartError,
   type PartOf,
   type RunFile,
   type Usage
-} from '@svc/registry'
-import { fileOfAudio } from '@svc/registry/kit'
-import { RunActivity, VoidableList, type FileUrl } from '@svc/registry/wire-kit'
+} from '@svc/contract'
+import { type FileUrl } from '@svc/surface'
 import { toModel } from '../models/model-name.ts'
 import { AnswerText } from './answer-text.ts'
 import type { CompletionEvent } from './completion-event.ts'

@@ -1,4 +1,4 @@
-import type { PartError } from '@svc/registry'
+import type { PartError } from '@svc/contract'
 import type { CompletionEvent, EndEvent } from './completion-event.ts'
 import type { Completion } from './completion-schemas.ts'
 import { toCallFields } from './functions.ts'

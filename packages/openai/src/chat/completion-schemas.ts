@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import { RunMetadataSchema } from '@svc/registry/kit'
-import { jsonReply } from '@svc/registry/wire-kit'
+import { RunMetadataSchema } from '@svc/contract'
+import { jsonReply } from '@svc/surface'
 import { ErrorBodySchema } from '../wire/error-body.ts'
 
 const orNull = <T extends TSchema>(schema: T, description?: string) =>

@@ -1,6 +1,5 @@
-import type { LogEntry } from '@svc/registry'
-import { encodePieces } from '@svc/registry/kit'
-import type { SseProjection } from '@svc/registry/sse'
+import { encodePieces, type LogEntry } from '@svc/contract'
+import type { SseProjection } from '@svc/surface'
 import { toErrorBody } from '../wire/error-body.ts'
 import type { CompletionEvent, EndEvent } from './completion-event.ts'
 import type { CompletionEvents } from './completion-events.ts'

@@ -1,14 +1,22 @@
 import { hash } from 'node:crypto'
 import {
+  codeOf,
+  errorFromStored,
   RUN_ERR_CANCELED,
   RUN_ERR_FAILED,
   RUN_ERR_SUSPENDED,
-  type Runnable,
-  type RunBody
-} from '@svc/registry'
-import { codeOf, errorFromStored, requireAllowed, requireExposed, toStartOptions } from '@svc/registry/kit'
-import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { answerInputs, tieToClient } from '@svc/registry/wire-kit'
+  type RunBody,
+  type Runnable
+} from '@svc/contract'
+import {
+  answerInputs,
+  createSseStream,
+  requireAllowed,
+  requireExposed,
+  SSE_HEADERS,
+  tieToClient,
+  toStartOptions
+} from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED } from '../errors.ts'
 import { fileUrlIn } from '../files/file-urls.ts'

@@ -1,6 +1,5 @@
-import type { Principal, RunnableKind, RunSummary } from '@svc/registry'
-import { mayAnswer } from '@svc/registry/kit'
-import { readPresent } from '@svc/registry/wire-kit'
+import type { Principal, RunnableKind, RunSummary } from '@svc/contract'
+import { mayAnswer, readPresent } from '@svc/surface'
 import type { Surface } from '../surface.ts'
 import type { CallOutput } from '../wire/conversation.ts'
 import { findWaitingRun } from '../wire/find-waiting-run.ts'

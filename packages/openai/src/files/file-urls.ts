@@ -1,5 +1,4 @@
-import { baseUrlOf, pathSegment, type AddressedRequest } from '@svc/registry/kit'
-import type { FileUrl } from '@svc/registry/wire-kit'
+import { baseUrlOf, pathSegment, type AddressedRequest, type FileUrl } from '@svc/surface'
 import type { Surface } from '../surface.ts'
 
 const FORM = /^file_([^_]+)_(.+)$/

@@ -1,4 +1,4 @@
-import type { RunnableKind } from '@svc/registry'
+import type { RunnableKind } from '@svc/contract'
 
 const FORM = /^(team|workflow|agent)\/(.+)$/
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { jsonReply } from '@svc/registry/wire-kit'
-import type { Principal } from '@svc/registry'
+import { jsonReply } from '@svc/surface'
+import type { Principal } from '@svc/contract'
 import type { FastifyInstance } from 'fastify'
 import { OPENAI_ERR_UNKNOWN_MODEL } from '../errors.ts'
 import type { Surface } from '../surface.ts'

@@ -1,6 +1,4 @@
-import type { PartOf } from '@svc/registry'
-import { ToolCallList, toolCallKey } from '@svc/registry/kit'
-import type { ToolPart } from '@svc/registry/wire-kit'
+import { toolCallKey, ToolCallList, type PartOf, type ToolPart } from '@svc/contract'
 import type { ToolCallsShown } from '../options.ts'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type { FunctionCallItem } from '../wire/response-items.ts'

@@ -1,7 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { codeOf, requireAllowed, requireAnswer, requireExposed, sendJson } from '@svc/registry/kit'
-import { answerInputs, findActiveRun, readPresent, type GivenAnswer } from '@svc/registry/wire-kit'
-import { isTerminalStatus, type InputAnswer, type RunEngine, type RunSummary } from '@svc/registry'
+import { codeOf, isTerminalStatus, type InputAnswer, type RunSummary } from '@svc/contract'
+import {
+  answerInputs,
+  findActiveRun,
+  readPresent,
+  requireAllowed,
+  requireAnswer,
+  requireExposed,
+  sendJson,
+  type GivenAnswer,
+  type RunEngine
+} from '@svc/surface'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED, OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
 import { readModel } from '../models/model-name.ts'
 import type { Surface } from '../surface.ts'

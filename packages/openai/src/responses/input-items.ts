@@ -1,5 +1,5 @@
-import type { NumberedPart, Stores } from '@svc/registry'
-import { readPresent, steerOf } from '@svc/registry/wire-kit'
+import type { NumberedPart, Stores } from '@svc/contract'
+import { readPresent, steerOf } from '@svc/surface'
 import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
 import { ResponseBuilder } from './response-builder.ts'
 import type { ItemsQuery } from './response-schemas.ts'

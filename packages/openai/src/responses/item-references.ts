@@ -1,6 +1,5 @@
-import { RUN_ERR_NOT_FOUND, type Principal } from '@svc/registry'
-import { codeOf, requireRun } from '@svc/registry/kit'
-import { readPresent } from '@svc/registry/wire-kit'
+import { codeOf, RUN_ERR_NOT_FOUND, type Principal } from '@svc/contract'
+import { readPresent, requireRun } from '@svc/surface'
 import { OPENAI_ERR_UNKNOWN_ITEM } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 import { toInputItems } from './input-items.ts'

@@ -1,6 +1,5 @@
-import { isTerminalStatus } from '@svc/registry'
-import { codeOf, sendJson } from '@svc/registry/kit'
-import { removeRun } from '@svc/registry/wire-kit'
+import { codeOf, isTerminalStatus } from '@svc/contract'
+import { removeRun, sendJson } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_UNDER_WAY } from '../errors.ts'
 import type { Surface } from '../surface.ts'

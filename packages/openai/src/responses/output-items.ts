@@ -1,5 +1,4 @@
-import type { PartOf } from '@svc/registry'
-import { VoidableList } from '@svc/registry/wire-kit'
+import { VoidableList, type PartOf } from '@svc/contract'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type {
   FunctionCallItem,

@@ -1,12 +1,12 @@
 import {
+  codeOf,
   isTerminalStatus,
   RUN_ERR_NOT_FOUND,
   RUN_ERR_SUSPENDED,
   type Principal,
   type RunSummary
-} from '@svc/registry'
-import { codeOf, requireRun, reserveMemory } from '@svc/registry/kit'
-import { readPresent } from '@svc/registry/wire-kit'
+} from '@svc/contract'
+import { readPresent, requireRun, reserveMemory } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
 import type { Surface } from '../surface.ts'

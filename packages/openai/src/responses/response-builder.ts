@@ -1,5 +1,4 @@
-import { addUsage, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from '@svc/registry'
-import { RunActivity } from '@svc/registry/wire-kit'
+import { addUsage, RunActivity, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from '@svc/contract'
 import { toModel } from '../models/model-name.ts'
 import type { ItemEvent, LifecycleEvent, ResponseEvent } from '../wire/response-events.ts'
 import {

@@ -1,6 +1,5 @@
-import { RUN_ERR_FILE_NOT_FOUND } from '@svc/registry'
-import { requireRun, sendFile, sendJson } from '@svc/registry/kit'
-import { jsonReply } from '@svc/registry/wire-kit'
+import { RUN_ERR_FILE_NOT_FOUND } from '@svc/contract'
+import { jsonReply, requireRun, sendFile, sendJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { readFileId } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import { IdSchema, RunMetadataSchema } from '@svc/registry/kit'
-import { jsonReply } from '@svc/registry/wire-kit'
+import { IdSchema, RunMetadataSchema } from '@svc/contract'
+import { jsonReply } from '@svc/surface'
 import type { FastifyRequest } from 'fastify'
 import { ErrorBodySchema } from '../wire/error-body.ts'
 

@@ -1,7 +1,6 @@
-import type { LogEntry } from '@svc/registry'
-import { encodePieces, isShort } from '@svc/registry/kit'
-import type { SseProjection } from '@svc/registry/sse'
-import { sizeOfEntry } from '@svc/registry/store-kit'
+import { encodePieces, isShort, type LogEntry } from '@svc/contract'
+import type { SseProjection } from '@svc/surface'
+import { sizeOfEntry } from '@svc/contract/stores'
 import type { ResponseEvent } from '../wire/response-events.ts'
 import type { ResponseBuilder } from './response-builder.ts'
 

@@ -1,6 +1,5 @@
-import type { NumberedPart, PartOf, RunFile } from '@svc/registry'
-import { fileOfAudio } from '@svc/registry/kit'
-import { isToolPart, type FileUrl } from '@svc/registry/wire-kit'
+import { fileOfAudio, isToolPart, type NumberedPart, type PartOf, type RunFile } from '@svc/contract'
+import { type FileUrl } from '@svc/surface'
 import type { FastifyRequest } from 'fastify'
 import { fileUrlIn } from '../files/file-urls.ts'
 import type { ToolCallsShown } from '../options.ts'

@@ -1,4 +1,4 @@
-import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
+import { createSseStream, SSE_HEADERS } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Surface } from '../surface.ts'
 import type { ResponseParameters } from '../wire/response-object.ts'

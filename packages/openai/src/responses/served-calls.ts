@@ -1,4 +1,4 @@
-import type { NumberedPart, PartOf } from '@svc/registry'
+import type { NumberedPart, PartOf } from '@svc/contract'
 import type { ToolCallsShown } from '../options.ts'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type { McpCallItem } from '../wire/response-items.ts'

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { RunSummary, StartKey } from '@svc/registry'
+import type { RunSummary, StartKey } from '@svc/contract'
 import type { FastifyRequest } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
 import type { ResponseBody } from './response-schemas.ts'

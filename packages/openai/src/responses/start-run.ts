@@ -1,6 +1,12 @@
-import { isTerminalStatus, type RunBody, type Runnable, type RunSummary } from '@svc/registry'
-import { codeOf, givenOf, toStartOptions } from '@svc/registry/kit'
-import { tieToClient } from '@svc/registry/wire-kit'
+import {
+  codeOf,
+  givenOf,
+  isTerminalStatus,
+  type RunBody,
+  type Runnable,
+  type RunSummary
+} from '@svc/contract'
+import { tieToClient, toStartOptions } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_NOT_CONTINUABLE } from '../errors.ts'
 import type { Surface } from '../surface.ts'

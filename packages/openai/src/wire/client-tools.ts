@@ -1,4 +1,4 @@
-import type { ClientTool, ToolChoice } from '@svc/registry'
+import type { ClientTool, ToolChoice } from '@svc/contract'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
 
 /** A function of a client, of Responses or of Chat Completions. */

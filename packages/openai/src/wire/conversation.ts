@@ -1,4 +1,4 @@
-import type { ContentPart, Runnable, RunInput, SessionMessage } from '@svc/registry'
+import type { ContentPart, Runnable, RunInput, SessionMessage } from '@svc/contract'
 import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
 
 type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { Refusal } from '@svc/registry/wire-kit'
+import type { Refusal } from '@svc/surface'
 
 /** The body of an error. */
 export const ErrorBodySchema = Type.Object(

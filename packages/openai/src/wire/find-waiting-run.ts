@@ -1,4 +1,4 @@
-import type { Principal, RunnableKind, RunSummary } from '@svc/registry'
+import type { Principal, RunnableKind, RunSummary } from '@svc/contract'
 import type { Surface } from '../surface.ts'
 
 /** Inputs of an owner that are looked at. */

@@ -1,5 +1,5 @@
-import type { ContentPart } from '@svc/registry'
-import { contentOfFile } from '@svc/registry/wire-kit'
+import type { ContentPart } from '@svc/contract'
+import { contentOfFile } from '@svc/surface'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
 
 /** A part of a message's content, of Responses or of Chat Completions. */

@@ -1,4 +1,4 @@
-import type { Runnable } from '@svc/registry'
+import type { Runnable } from '@svc/contract'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
 
 const MAX_TEXTS = 4

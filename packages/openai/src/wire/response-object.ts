@@ -1,4 +1,4 @@
-import type { RunMetadata } from '@svc/registry'
+import type { RunMetadata } from '@svc/contract'
 import type { OutputItem } from './response-items.ts'
 import type { ResponseUsage } from './response-usage.ts'
 

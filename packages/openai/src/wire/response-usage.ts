@@ -1,4 +1,4 @@
-import type { Usage } from '@svc/registry'
+import type { Usage } from '@svc/contract'
 
 /** The tokens of a response. */
 export interface ResponseUsage {

@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { callsOf } from '@tools/wires/agents'
 import t from 'tap'
 import { supportAgent } from '../helpers/agents.ts'

@@ -1,5 +1,5 @@
 import { defineRunnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { Agent, Team, Workflow } from '@svc/runtime'
 import { scriptedModel, type ScriptedTurn } from '@svc/runtime/testing'
 import { APIError } from 'openai'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { defineRunnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { authenticate, pausing } from '@tools/wires/agents'
 import { parrot } from '@tools/wires/wire-checks'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { callsOf } from '@tools/wires/agents'
 import {
   generateText,

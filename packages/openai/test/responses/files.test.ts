@@ -1,5 +1,5 @@
 import type { ContentPart } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { authenticate, painter, PNG, seeing } from '@tools/wires/agents'
 import { checkOwnFile } from '@tools/wires/wire-checks'
 import t from 'tap'

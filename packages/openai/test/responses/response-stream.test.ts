@@ -1,6 +1,6 @@
 import type { ResponseEvent } from '@svc/openai'
 import type { NumberedPart, Part } from '@svc/registry'
-import { entryFromJson } from '@svc/registry/store-kit'
+import { entryFromJson } from '@svc/contract/stores'
 import t from 'tap'
 import { ResponseBuilder } from '../../src/responses/response-builder.ts'
 import { ResponseStream } from '../../src/responses/response-stream.ts'

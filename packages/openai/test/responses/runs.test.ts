@@ -1,5 +1,5 @@
 import { defineRunnable } from '@svc/registry'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'

@@ -1,5 +1,5 @@
 import { ProtocolError } from '../events/protocol-error.ts'
-import type { AudioFormat } from '@svc/registry'
+import type { AudioFormat } from '@svc/contract'
 
 /** The least audio of a commit. */
 const MIN_COMMIT_MS = 100

@@ -1,4 +1,4 @@
-import { dropOldest } from '@svc/registry/kit'
+import { dropOldest } from '@svc/contract'
 import type { SessionState } from '../sessions/session-state.ts'
 import { AudioBuffer } from './audio-buffer.ts'
 import { FunctionCalls } from './function-calls.ts'

@@ -1,4 +1,4 @@
-import { dropOldest } from '@svc/registry/kit'
+import { dropOldest } from '@svc/contract'
 import type { Item } from '../events/items.ts'
 
 /** Items that are kept; the oldest are dropped. */

@@ -1,4 +1,4 @@
-import type { Usage } from '@svc/registry'
+import type { Usage } from '@svc/contract'
 import type { AssistantMessage, Item } from '../events/items.ts'
 import type { Response } from '../events/server-events.ts'
 import { toWireFormat, type SessionState } from '../sessions/session-state.ts'

@@ -1,4 +1,4 @@
-import type { AudioFormat } from '@svc/registry'
+import type { AudioFormat } from '@svc/contract'
 
 /** Estimates whether a client is playing audio: in real time, from when it was sent. */
 export class Playback {

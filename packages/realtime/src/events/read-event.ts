@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { decodeJson, findFaults, quoteName } from '@svc/registry/kit'
+import { decodeJson, quoteName } from '@svc/surface'
+import { findFaults } from '@svc/contract'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
 import { ProtocolError, type ProtocolCode } from './protocol-error.ts'
 

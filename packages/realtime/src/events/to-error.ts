@@ -1,5 +1,4 @@
-import { isTellable } from '@svc/registry'
-import { toStoredError } from '@svc/registry/kit'
+import { isTellable, toStoredError } from '@svc/contract'
 import { RT_ERR_INTERNAL } from '../errors.ts'
 import { ProtocolError } from './protocol-error.ts'
 

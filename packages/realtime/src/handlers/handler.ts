@@ -1,4 +1,5 @@
-import { codeOf, type LiveCall } from '@svc/registry/kit'
+import { codeOf } from '@svc/contract'
+import { type LiveCall } from '@svc/surface'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { ClientEvents, ClientEventType } from '../events/client-events.ts'
 import type { Emit } from '../events/server-events.ts'

@@ -1,4 +1,4 @@
-import { codeOf, randomId } from '@svc/registry/kit'
+import { codeOf, randomId } from '@svc/contract'
 import type { FunctionCallOutput, UserMessage } from '../events/items.ts'
 import { ProtocolError, type ProtocolCode } from '../events/protocol-error.ts'
 import type { Caller, Handler } from './handler.ts'

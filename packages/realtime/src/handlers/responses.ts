@@ -1,5 +1,4 @@
-import { ZERO_USAGE } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { randomId, ZERO_USAGE } from '@svc/contract'
 import { OpenResponse } from '../conversation/open-response.ts'
 import type { ClientEvents } from '../events/client-events.ts'
 import { ProtocolError } from '../events/protocol-error.ts'

@@ -1,4 +1,4 @@
-import type { VoiceOutput } from '@svc/registry'
+import type { VoiceOutput } from '@svc/contract'
 import type { Conversation } from '../conversation/conversation.ts'
 import { OpenResponse } from '../conversation/open-response.ts'
 import type { Emit } from '../events/server-events.ts'

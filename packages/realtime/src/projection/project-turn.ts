@@ -1,5 +1,4 @@
-import type { VoiceOutput } from '@svc/registry'
-import { dropOldest } from '@svc/registry/kit'
+import { dropOldest, type VoiceOutput } from '@svc/contract'
 import type { Conversation, EarlyTranscript } from '../conversation/conversation.ts'
 import type { Item, UserMessage } from '../events/items.ts'
 import type { Emit } from '../events/server-events.ts'

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
-import { decodeJson, findFaults, formatFaults, logFault, toChallenge } from '@svc/registry/kit'
+import { decodeJson, logFault, toChallenge } from '@svc/surface'
+import { findFaults, formatFaults } from '@svc/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { RT_ERR_BAD_JSON, RT_ERR_BAD_REQUEST } from '../errors.ts'
 import { toClientError } from '../events/to-error.ts'

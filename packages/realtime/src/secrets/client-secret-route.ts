@@ -1,6 +1,5 @@
-import type { Principal } from '@svc/registry'
-import { randomId, readCredentials, requireOwnUser } from '@svc/registry/kit'
-import { localCallOf } from '@svc/registry/wire-kit'
+import { randomId, type Principal } from '@svc/contract'
+import { localCallOf, readCredentials, requireOwnUser } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL } from '../errors.ts'
 import { SessionState } from '../sessions/session-state.ts'

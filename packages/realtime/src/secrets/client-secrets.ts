@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Principal } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { randomId, type Principal } from '@svc/contract'
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import { RT_ERR_SECRET_TOO_LARGE } from '../errors.ts'
 import type { SessionConfig } from '../events/session.ts'

@@ -1,5 +1,10 @@
-import type { AudioFormat, ClientTool, VoiceSettings, VoiceTurnSettings } from '@svc/registry'
-import { requireAudioFormat } from '@svc/registry/kit'
+import {
+  requireAudioFormat,
+  type AudioFormat,
+  type ClientTool,
+  type VoiceSettings,
+  type VoiceTurnSettings
+} from '@svc/contract'
 import { ProtocolError } from '../events/protocol-error.ts'
 import type { SessionConfig, TurnDetection, WireFormat } from '../events/session.ts'
 import { requireSupported, unsupported } from './unsupported.ts'

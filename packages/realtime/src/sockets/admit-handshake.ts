@@ -1,5 +1,5 @@
-import { isVoiceRunnable, VOICE_ERR_NOT_A_VOICE, type Principal } from '@svc/registry'
-import { givenOf, readCredentials, requireAllowed, requireExposed, unlessLate } from '@svc/registry/kit'
+import { givenOf, isVoiceRunnable, unlessLate, VOICE_ERR_NOT_A_VOICE, type Principal } from '@svc/contract'
+import { readCredentials, requireAllowed, requireExposed } from '@svc/surface'
 import {
   RT_ERR_HANDSHAKE_TIMEOUT,
   RT_ERR_INVALID_TOKEN,

@@ -1,20 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import {
+  codeOf,
+  MAX_TIMER,
+  randomId,
   RUN_ERR_NOT_FOUND,
   type Awaitable,
   type Principal,
   type RunLog,
   type VoiceOutput
-} from '@svc/registry'
-import {
-  codeOf,
-  logFault,
-  MAX_TIMER,
-  randomId,
-  type CallConnection,
-  type CallEnd,
-  type LiveCall
-} from '@svc/registry/kit'
+} from '@svc/contract'
+import { logFault, type CallConnection, type CallEnd, type LiveCall } from '@svc/surface'
 import type { WebSocket } from 'ws'
 import { Conversation } from '../conversation/conversation.ts'
 import { RT_ERR_BINARY_FRAME, RT_ERR_REPLACED, RT_ERR_TOKEN_EXPIRED } from '../errors.ts'

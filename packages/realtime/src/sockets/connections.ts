@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunLog } from '@svc/registry'
+import type { RunLog } from '@svc/contract'
 import type { WebSocket } from 'ws'
 import type { Surface } from '../surface.ts'
 import type { Handshake } from './admit-handshake.ts'

@@ -1,5 +1,4 @@
-import { randomId } from '@svc/registry/kit'
-import type { Awaitable } from '@svc/registry'
+import { randomId, type Awaitable } from '@svc/contract'
 import type { WebSocket } from 'ws'
 import { toClientError } from '../events/to-error.ts'
 import type { Emit } from '../events/server-events.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { ANONYMOUS, type Principal } from '@svc/registry'
+import { ANONYMOUS, type Principal } from '@svc/contract'
 import {
   identify,
   isForeignOrigin,
@@ -7,7 +7,7 @@ import {
   readCredentials,
   toCredentials,
   type LocalCall
-} from '@svc/registry/kit'
+} from '@svc/surface'
 import { RT_ERR_CROSS_ORIGIN } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 import { errors } from '../surface-errors.ts'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { within } from '@svc/registry/kit'
-import { localCallOf } from '@svc/registry/wire-kit'
+import { within } from '@svc/contract'
+import { localCallOf } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { WebSocketServer } from 'ws'
 import { RT_ERR_UPGRADE_REQUIRED } from '../errors.ts'

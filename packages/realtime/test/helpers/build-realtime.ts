@@ -9,7 +9,7 @@ import registryPlugin, {
   type RunEngine,
   type Runnable
 } from '@svc/registry'
-import { scriptedVoice } from '@svc/registry/testing'
+import { scriptedVoice } from '@svc/testing'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { WebSocket, type ClientOptions } from 'ws'
 import { createDesk, type Desk } from './desk-voice.ts'

@@ -5,7 +5,7 @@ import {
   type VoiceLink,
   type VoiceRunnable
 } from '@svc/registry'
-import { scriptedVoice } from '@svc/registry/testing'
+import { scriptedVoice } from '@svc/testing'
 
 /** Milliseconds of PCM at 24,000 Hz. */
 export const silence = (ms: number): Uint8Array => new Uint8Array(48 * ms)

@@ -1,5 +1,5 @@
 import type { ClientEvent } from '@svc/realtime'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildRealtime, openDesk, type TestRealtime } from '../helpers/build-realtime.ts'
 import { createDesk, silence } from '../helpers/desk-voice.ts'

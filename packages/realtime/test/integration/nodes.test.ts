@@ -1,4 +1,4 @@
-import { createTestCluster } from '@svc/registry/testing'
+import { createTestCluster } from '@svc/testing'
 import t from 'tap'
 import { buildRealtime } from '../helpers/build-realtime.ts'
 

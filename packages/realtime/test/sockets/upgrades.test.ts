@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import gateway from '@svc/gateway'
-import { scriptedRunnable } from '@svc/registry/testing'
+import { scriptedRunnable } from '@svc/testing'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'

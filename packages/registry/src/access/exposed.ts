@@ -1,7 +1,11 @@
-import { RUNNABLE_KINDS, type RunnableKey, type RunnableKind } from '../contract/names.ts'
-import type { Runnable } from '../contract/runnable.ts'
+import {
+  RUNNABLE_KINDS,
+  type Runnable,
+  type RunnableKey,
+  type RunnableKind,
+  type RunScope
+} from '@svc/contract'
 import { createRegistry, type Registry } from '../registry.ts'
-import type { RunScope } from '../contract/ports/run-scope.ts'
 import type { SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions, SurfaceStartOptions } from './surface-options.ts'
 

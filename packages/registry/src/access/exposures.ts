@@ -1,6 +1,10 @@
-import { GLOBAL_REGISTRY, NO_REGISTRY, type RunnableKey } from '../contract/names.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import { REG_ERR_ID_SHARED } from '../errors.ts'
+import {
+  GLOBAL_REGISTRY,
+  NO_REGISTRY,
+  REG_ERR_ID_SHARED,
+  type Runnable,
+  type RunnableKey
+} from '@svc/contract'
 import type { Registry } from '../registry.ts'
 import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'

@@ -1,7 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import type { AccessDecision, Authenticate, Authorize, Credentials } from '../contract/principal.ts'
-import { isAdmin } from '../contract/scopes.ts'
-import { isPromise } from '../contract/ports/awaitable.ts'
+import {
+  isAdmin,
+  isPromise,
+  type AccessDecision,
+  type Authenticate,
+  type Authorize,
+  type Credentials
+} from '@svc/contract'
 
 /** The policy of an app: the default of every surface, and of runs that resume after their surface is gone. */
 export interface AppPolicy {

@@ -1,7 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import type { RunnableKind } from '../contract/names.ts'
-import type { Authorize } from '../contract/principal.ts'
-import type { Runnable } from '../contract/runnable.ts'
+import type { Authorize, Runnable, RunnableKind } from '@svc/contract'
 import type { Registry } from '../registry.ts'
 import type { SurfacePolicy } from './policy.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from './app-scope.ts'
-import type { Stores } from '../contract/ports/stores.ts'
+import type { Stores } from '@svc/contract'
 
 /** A run engine of an app: the plugin that created it, and whether another one uses it. */
 interface Note {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Stores } from '../contract/ports/stores.ts'
+import type { Stores } from '@svc/contract'
 
 /** Milliseconds; only where other processes serve the same runs there is one to turn to. */
 export const defaultCloseDelay = (stores: Stores | undefined) => (stores?.lease === undefined ? 0 : 1_000)

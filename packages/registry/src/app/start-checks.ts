@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { REG_ERR_OLD_NODE } from '../errors.ts'
+import { REG_ERR_OLD_NODE } from '@svc/contract'
 
 // One per process, even if several copies of the package are installed.
 const SERVERS = Symbol.for('@svc/registry/servers')

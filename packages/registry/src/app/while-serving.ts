@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from './app-scope.ts'
-import { toLoggable } from '../logging/to-loggable.ts'
+import { toLoggable } from '@svc/contract'
 
 type Close = () => Promise<void>
 const closings = new WeakMap<FastifyInstance, Close[]>()

@@ -1,8 +1,6 @@
-import { codeOf } from '../contract/create-error.ts'
-import { isTerminalStatus } from '../contract/run-record.ts'
-import { RUN_ERR_NOT_ENDED } from '../errors.ts'
-import { AFTER_ALL, readEntries, type LogHost } from '../runs/log/log-reader.ts'
-import type { RunEngine } from '../runs/run-engine.ts'
+import { codeOf, isTerminalStatus, RUN_ERR_NOT_ENDED } from '@svc/contract'
+import { AFTER_ALL, readEntries, type LogHost } from '../engine/log/log-reader.ts'
+import type { RunEngine } from '../engine/run-engine.ts'
 
 /** The parts of an engine that deletions need. */
 export type ErasureHost = Pick<RunEngine, 'stores' | 'cancel' | 'closed'>

@@ -1,7 +1,4 @@
-import type { OwnedRunQuery } from '../contract/ports/run-store.ts'
-import type { SessionKey } from '../contract/ports/session-store.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn, type OwnedRunQuery, type SessionKey, type Stores } from '@svc/contract'
 import { PAGE } from './end-runs.ts'
 
 /** Removes a run with its log, files, task and messages of webhooks. One per turn of the event loop: large runs must not block it. */

@@ -1,8 +1,12 @@
-import { memorySpaceOf } from '../contract/ports/memory-store.ts'
-import { isTerminalStatus } from '../contract/run-record.ts'
-import { sessionKeyText, type EndTurn, type SessionKey } from '../contract/ports/session-store.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import { RUN_ERR_NOT_ENDED } from '../errors.ts'
+import {
+  isTerminalStatus,
+  memorySpaceOf,
+  RUN_ERR_NOT_ENDED,
+  sessionKeyText,
+  type EndTurn,
+  type SessionKey,
+  type Stores
+} from '@svc/contract'
 import { deadlineOf, EndingRuns, PAGE, type ErasureHost } from './end-runs.ts'
 import { enteredRuns, removeEnded, removeRun } from './remove-runs.ts'
 

@@ -1,7 +1,10 @@
-import type { OwnedSessions, SessionKey } from '../contract/ports/session-store.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import { isTerminalStatus } from '../contract/run-record.ts'
-import { RUN_ERR_NOT_ENDED } from '../errors.ts'
+import {
+  isTerminalStatus,
+  RUN_ERR_NOT_ENDED,
+  type OwnedSessions,
+  type SessionKey,
+  type Stores
+} from '@svc/contract'
 import { deadlineOf, EndingRuns, PAGE, type ErasureHost } from './end-runs.ts'
 import { enteredRuns, removeEnded, removeRun } from './remove-runs.ts'
 

@@ -1,6 +1,4 @@
-import type { EventBus } from '../contract/event-bus.ts'
-import { toLoggable } from '../logging/to-loggable.ts'
-import type { RunLog } from '../contract/run-log.ts'
+import { toLoggable, type EventBus, type RunLog } from '@svc/contract'
 
 type AnyListener = (event: unknown) => unknown
 

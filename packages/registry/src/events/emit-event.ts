@@ -1,9 +1,13 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
-import { asItIs } from '../contract/provider-key.ts'
-import type { RunContext } from '../contract/run-context.ts'
-import { NO_METADATA } from '../contract/run-metadata.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import type { EventBus, EventMap, EventName } from '../contract/event-bus.ts'
+import {
+  asItIs,
+  NO_METADATA,
+  type EventBus,
+  type EventMap,
+  type EventName,
+  type RunContext,
+  type Runnable
+} from '@svc/contract'
 
 /** The run that an event belongs to. */
 export type EventOrigin = Pick<RunContext, 'events' | 'runId'> &

@@ -1,12 +1,15 @@
-import type { TextInIncrements } from '../contract/provider-key.ts'
-import { codeOf } from '../contract/create-error.ts'
-import type { YieldedPart } from '../contract/part.ts'
-import type { RunContext } from '../contract/run-context.ts'
-import type { RunResult } from '../contract/run-result.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import type { Usage } from '../contract/usage.ts'
+import {
+  codeOf,
+  toPartError,
+  toStoredError,
+  type RunContext,
+  type Runnable,
+  type RunResult,
+  type TextInIncrements,
+  type Usage,
+  type YieldedPart
+} from '@svc/contract'
 import { originOf } from '../runnables/runnable-identity.ts'
-import { toPartError, toStoredError } from '../runs/run-error.ts'
 import { emitEvent, isHeard, type EventOrigin } from './emit-event.ts'
 
 type Ran = Pick<Runnable, 'kind' | 'name'>

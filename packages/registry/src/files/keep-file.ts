@@ -1,6 +1,4 @@
-import type { PartOf } from '../contract/part.ts'
-import type { RunContext } from '../contract/run-context.ts'
-import { toLoggable } from '../logging/to-loggable.ts'
+import { toLoggable, type PartOf, type RunContext } from '@svc/contract'
 
 /** A file that a run made, such as its model, a tool or a remote agent. */
 export interface MadeFile {

@@ -1,7 +1,7 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { callbackify } from 'node:util'
-import { createPublicLookup, isPublicHost } from '../access/public-hosts.ts'
+import { createPublicLookup, isPublicHost } from './public-hosts.ts'
 
 /** Finds the addresses of a host. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>

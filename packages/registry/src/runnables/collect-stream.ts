@@ -1,9 +1,12 @@
-import type { YieldedPart } from '../contract/part.ts'
-import type { RunContext } from '../contract/run-context.ts'
-import { RunResultBuilder, type RunResult } from '../contract/run-result.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import { errorFromPart } from '../runs/run-error.ts'
-import { completeFinish } from '../runs/complete-finish.ts'
+import {
+  errorFromPart,
+  RunResultBuilder,
+  type RunContext,
+  type Runnable,
+  type RunResult,
+  type YieldedPart
+} from '@svc/contract'
+import { completeFinish } from '../engine/complete-finish.ts'
 
 /**
  * Collects the result of a stream that no engine executes.

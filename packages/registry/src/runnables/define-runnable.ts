@@ -1,23 +1,27 @@
-import type { RunInput } from '../contract/content-part.ts'
+import {
+  findFaults,
+  formatFaults,
+  REG_ERR_BAD_RUNNABLE,
+  requireKind,
+  requireName,
+  RUN_ERR_BAD_RESULT,
+  RunnableCardSchema,
+  type ReplyKind,
+  type RunContext,
+  type RunInput,
+  type Runnable,
+  type RunnableCard,
+  type RunnableDefinition,
+  type RunnableKind,
+  type RunnableMetadata,
+  type RunOutput,
+  type RunResult,
+  type VoiceRunnable,
+  type WhenBusy,
+  type YieldedPart
+} from '@svc/contract'
 import type { TSchema } from '@sinclair/typebox'
-import { requireKind, requireName, type RunnableKind } from '../contract/names.ts'
-import type { YieldedPart } from '../contract/part.ts'
-import type { RunContext } from '../contract/run-context.ts'
-import { RunnableCardSchema, type RunnableCard } from '../contract/runnable-card.ts'
-import type { WhenBusy } from '../contract/run-body.ts'
-import type { RunResult } from '../contract/run-result.ts'
-import type {
-  ReplyKind,
-  Runnable,
-  RunnableDefinition,
-  RunnableMetadata,
-  RunOutput
-} from '../contract/runnable.ts'
-import type { VoiceRunnable } from '../contract/voice.ts'
-import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '../errors.ts'
-import { createContext } from '../runs/create-context.ts'
-import { findFaults } from '../schemas/find-faults.ts'
-import { formatFaults } from '../schemas/format-faults.ts'
+import { createContext } from '../engine/create-context.ts'
 import { collectStream } from './collect-stream.ts'
 import { withOrigin } from './runnable-identity.ts'
 

@@ -1,6 +1,4 @@
-import { requireName } from '../contract/names.ts'
-import type { Runnable, RunnableDefinition } from '../contract/runnable.ts'
-import { REG_ERR_BAD_RUNNABLE } from '../errors.ts'
+import { REG_ERR_BAD_RUNNABLE, requireName, type Runnable, type RunnableDefinition } from '@svc/contract'
 import { defineRunnable, renameRunnable } from './define-runnable.ts'
 
 /** Runnables as a list, or by the name under which they are exposed. */

@@ -1,4 +1,4 @@
-import type { Runnable } from '../contract/runnable.ts'
+import type { Runnable } from '@svc/contract'
 
 // One per process, even if several copies of the package are installed.
 const ORIGINS = Symbol.for('@svc/registry/origins')

@@ -4,7 +4,7 @@ import {
   RUN_ERR_SCHEDULE_NEVER,
   RUN_ERR_SCHEDULE_TIME_ZONE,
   RUN_ERR_SCHEDULE_TOO_OFTEN
-} from './schedule-errors.ts'
+} from '@svc/contract'
 
 const SECOND = 1_000
 const MINUTE = 60_000

@@ -1,10 +1,12 @@
-import type { RunnableKey } from '../contract/names.ts'
-import type { ScheduleStore } from '../contract/ports/schedule-store.ts'
-import { toLoggable } from '../logging/to-loggable.ts'
+import {
+  RUN_ERR_SCHEDULE_NO_RUNNABLE,
+  timeOf,
+  toLoggable,
+  type RunnableKey,
+  type ScheduleStore
+} from '@svc/contract'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import { timeOf } from '../timers.ts'
 import { fireSchedule } from './fire-schedule.ts'
-import { RUN_ERR_SCHEDULE_NO_RUNNABLE } from './schedule-errors.ts'
 import type { ScheduleHost } from './schedule-host.ts'
 
 // Milliseconds between two looks: clocks are set, and wake-ups get lost. Other processes may also create schedules.

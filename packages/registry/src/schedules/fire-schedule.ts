@@ -1,12 +1,18 @@
 import { resolveAuthorize } from '../access/policy.ts'
-import { codeOf, isTellable } from '../contract/create-error.ts'
-import type { Authorize } from '../contract/principal.ts'
-import type { QueuedStart } from '../contract/ports/run-queue.ts'
-import type { ScheduleState, ScheduleStore, StoredSchedule } from '../contract/ports/schedule-store.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import { RUN_ERR_FAILED } from '../errors.ts'
-import type { StartOptions } from '../runs/start-options.ts'
-import { RUN_ERR_SCHEDULE_NO_RUNNABLE, RUN_ERR_SCHEDULE_REFUSED } from './schedule-errors.ts'
+import {
+  codeOf,
+  isTellable,
+  RUN_ERR_FAILED,
+  RUN_ERR_SCHEDULE_NO_RUNNABLE,
+  RUN_ERR_SCHEDULE_REFUSED,
+  type Authorize,
+  type QueuedStart,
+  type Runnable,
+  type ScheduleState,
+  type ScheduleStore,
+  type StoredSchedule
+} from '@svc/contract'
+import type { StartOptions } from '../engine/start-options.ts'
 import type { ScheduleHost } from './schedule-host.ts'
 import { lastInstant, nextInstant } from './schedule-plan.ts'
 

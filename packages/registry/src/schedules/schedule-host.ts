@@ -1,11 +1,6 @@
 import type { Exposures } from '../access/exposures.ts'
-import type { RunInput } from '../contract/content-part.ts'
-import type { RunnableKey } from '../contract/names.ts'
-import type { QueuedStart } from '../contract/ports/run-queue.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import type { RunLog } from '../contract/run-log.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import type { StartOptions } from '../runs/start-options.ts'
+import type { QueuedStart, RunInput, RunLog, Runnable, RunnableKey, Stores } from '@svc/contract'
+import type { StartOptions } from '../engine/start-options.ts'
 
 /** The parts of the engine that schedules need. */
 export interface ScheduleHost {

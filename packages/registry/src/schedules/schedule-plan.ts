@@ -1,11 +1,17 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { Schedule, ScheduleChange } from '../contract/schedule.ts'
-import { ScheduleChangeSchema } from '../contract/schedule.ts'
-import type { SchedulePlan, StoredSchedule } from '../contract/ports/schedule-store.ts'
-import { findFaults } from '../schemas/find-faults.ts'
-import { formatFaults, type Fault } from '../schemas/format-faults.ts'
+import {
+  findFaults,
+  formatFaults,
+  RUN_ERR_BAD_SCHEDULE,
+  RUN_ERR_SCHEDULE_PAST,
+  ScheduleChangeSchema,
+  type Fault,
+  type Schedule,
+  type ScheduleChange,
+  type SchedulePlan,
+  type StoredSchedule
+} from '@svc/contract'
 import { CronTimes, requireCron } from './cron-times.ts'
-import { RUN_ERR_BAD_SCHEDULE, RUN_ERR_SCHEDULE_PAST } from './schedule-errors.ts'
 
 /** A change by the app, which may give the instant as a date. */
 export type GivenChange = Omit<ScheduleChange, 'at'> & { at?: string | Date }

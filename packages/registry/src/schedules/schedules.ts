@@ -1,26 +1,25 @@
-import type { RunInput } from '../contract/content-part.ts'
-import { ANONYMOUS, type Principal } from '../contract/principal.ts'
-import type { Runnable } from '../contract/runnable.ts'
-import type { Schedule } from '../contract/schedule.ts'
-import type {
-  SchedulePlan,
-  ScheduleQuery,
-  ScheduleStore,
-  StoredSchedule
-} from '../contract/ports/schedule-store.ts'
-import { ENGINE_DEFAULTS } from '../options.ts'
-import { randomId } from '../random-id.ts'
-import type { StartOptions } from '../runs/start-options.ts'
-import { timeOf } from '../timers.ts'
-import { DueSchedules } from './due-schedules.ts'
-import { toStartOptions } from './fire-schedule.ts'
 import {
+  ANONYMOUS,
+  randomId,
   RUN_ERR_SCHEDULE_CHANGED,
   RUN_ERR_SCHEDULE_NO_RUNNABLE,
   RUN_ERR_SCHEDULE_NOT_FOUND,
   RUN_ERR_SCHEDULE_PAST,
-  RUN_ERR_SCHEDULES_NOT_KEPT
-} from './schedule-errors.ts'
+  RUN_ERR_SCHEDULES_NOT_KEPT,
+  timeOf,
+  type Principal,
+  type RunInput,
+  type Runnable,
+  type Schedule,
+  type SchedulePlan,
+  type ScheduleQuery,
+  type ScheduleStore,
+  type StoredSchedule
+} from '@svc/contract'
+import { ENGINE_DEFAULTS } from '../options.ts'
+import type { StartOptions } from '../engine/start-options.ts'
+import { DueSchedules } from './due-schedules.ts'
+import { toStartOptions } from './fire-schedule.ts'
 import type { ScheduleHost } from './schedule-host.ts'
 import { changeTiming, nextInstant, requireChange, toSchedule, type GivenChange } from './schedule-plan.ts'
 

@@ -1,5 +1,4 @@
-import type { StoredSession } from '../contract/ports/session-index.ts'
-import { RUN_ERR_BAD_POSITION } from './session-errors.ts'
+import { RUN_ERR_BAD_POSITION, type StoredSession } from '@svc/contract'
 
 /** A place in the channel of a session: after a part of the run with this ordinal; `seq` 0 is its beginning. */
 export interface ChannelPosition {

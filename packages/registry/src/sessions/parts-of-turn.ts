@@ -1,5 +1,4 @@
-import type { NumberedPart } from '../contract/part.ts'
-import { ZERO_USAGE } from '../contract/usage.ts'
+import { ZERO_USAGE, type NumberedPart } from '@svc/contract'
 import type { Turn } from './read-turns.ts'
 
 /**

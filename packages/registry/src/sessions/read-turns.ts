@@ -1,7 +1,5 @@
-import type { MessageQuery, StoredMessage } from '../contract/ports/session-index.ts'
-import type { SessionKey, SessionMessage } from '../contract/ports/session-store.ts'
-import { formatMessageCursor } from '../stores/session-cursor.ts'
-import { runIdOfTurn } from '../stores/session-title.ts'
+import type { MessageQuery, SessionKey, SessionMessage, StoredMessage } from '@svc/contract'
+import { formatMessageCursor, runIdOfTurn } from '@svc/contract/stores'
 import type { Sessions } from './sessions.ts'
 
 /** One turn of a conversation: a run, and the messages that it saved, oldest first. */

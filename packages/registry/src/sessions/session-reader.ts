@@ -1,13 +1,17 @@
-import { isPromise, type Awaitable } from '../contract/ports/awaitable.ts'
-import type { SessionRun } from '../contract/ports/session-index.ts'
-import { sessionKeyText, type SessionKey } from '../contract/ports/session-store.ts'
-import type { LogEntry } from '../contract/ports/stream-log.ts'
-import type { EntryReader, RunNotice } from '../runs/log/entry-reader.ts'
-import { LogReader, type LogHost } from '../runs/log/log-reader.ts'
-import type { SessionNotices } from '../runs/turns/session-notices.ts'
+import {
+  isPromise,
+  RUN_ERR_LOG_GONE,
+  sessionKeyText,
+  type Awaitable,
+  type LogEntry,
+  type SessionKey,
+  type SessionRun
+} from '@svc/contract'
+import type { EntryReader, RunNotice } from '../engine/log/entry-reader.ts'
+import { LogReader, type LogHost } from '../engine/log/log-reader.ts'
+import type { SessionNotices } from '../turns/session-notices.ts'
 import type { ChannelPosition } from './channel-position.ts'
 import type { FollowedTail, SessionTails } from './session-tails.ts'
-import { RUN_ERR_LOG_GONE } from './session-errors.ts'
 
 /** The source of a reader. */
 export interface ChannelHost extends LogHost {

@@ -1,8 +1,13 @@
-import type { Awaitable } from '../contract/ports/awaitable.ts'
-import type { SessionIndex, SessionRun } from '../contract/ports/session-index.ts'
-import type { StreamLog } from '../contract/ports/stream-log.ts'
-import { sessionKeyText, type SessionKey } from '../contract/ports/session-store.ts'
-import { RUN_ERR_LOG_GONE, RUN_ERR_SESSION_NOT_FOUND } from './session-errors.ts'
+import {
+  RUN_ERR_LOG_GONE,
+  RUN_ERR_SESSION_NOT_FOUND,
+  sessionKeyText,
+  type Awaitable,
+  type SessionIndex,
+  type SessionKey,
+  type SessionRun,
+  type StreamLog
+} from '@svc/contract'
 
 // Runs looked up at once.
 const PAGE = 32

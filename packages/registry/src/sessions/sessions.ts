@@ -1,35 +1,31 @@
-import type { NumberedPart } from '../contract/part.ts'
 import {
-  SessionFieldsSchema,
-  SessionForkSchema,
-  type Session,
-  type SessionChange,
-  type SessionFork
-} from '../contract/session.ts'
-import type {
-  MessagePage,
-  MessageQuery,
-  SessionIndex,
-  SessionPage,
-  SessionQuery,
-  StoredSession
-} from '../contract/ports/session-index.ts'
-import type { SessionKey } from '../contract/ports/session-store.ts'
-import type { Stores } from '../contract/ports/stores.ts'
-import { isEnd, type LogHost } from '../runs/log/log-reader.ts'
-import { randomId } from '../random-id.ts'
-import type { TransientParts } from '../runs/log/transient-parts.ts'
-import type { SessionNotices } from '../runs/turns/session-notices.ts'
-import { findFaults } from '../schemas/find-faults.ts'
-import { formatFaults } from '../schemas/format-faults.ts'
-import { formatPosition, parsePosition, presentOf, type ChannelPosition } from './channel-position.ts'
-import {
+  findFaults,
+  formatFaults,
+  randomId,
   RUN_ERR_BAD_POSITION,
   RUN_ERR_BAD_SESSION,
   RUN_ERR_LOG_GONE,
   RUN_ERR_SESSION_NOT_FOUND,
-  RUN_ERR_SESSIONS_NOT_KEPT
-} from './session-errors.ts'
+  RUN_ERR_SESSIONS_NOT_KEPT,
+  SessionFieldsSchema,
+  SessionForkSchema,
+  type MessagePage,
+  type MessageQuery,
+  type NumberedPart,
+  type Session,
+  type SessionChange,
+  type SessionFork,
+  type SessionIndex,
+  type SessionKey,
+  type SessionPage,
+  type SessionQuery,
+  type StoredSession,
+  type Stores
+} from '@svc/contract'
+import { isEnd, type LogHost } from '../engine/log/log-reader.ts'
+import type { TransientParts } from '../engine/log/transient-parts.ts'
+import type { SessionNotices } from '../turns/session-notices.ts'
+import { formatPosition, parsePosition, presentOf, type ChannelPosition } from './channel-position.ts'
 import { SessionReader } from './session-reader.ts'
 import { SessionTails } from './session-tails.ts'
 

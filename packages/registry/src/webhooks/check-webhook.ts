@@ -1,14 +1,19 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { WebhookChangeSchema, type WebhookChange } from '../contract/webhook.ts'
+import {
+  findFaults,
+  formatFaults,
+  RUN_ERR_BAD_WEBHOOK,
+  RUN_ERR_WEBHOOK_URL,
+  WebhookChangeSchema,
+  type Fault,
+  type WebhookChange
+} from '@svc/contract'
 import {
   readTarget,
   requirePublicTarget,
   UnsafeTargetError,
   type TargetRules
 } from '../outbound/safe-target.ts'
-import { findFaults } from '../schemas/find-faults.ts'
-import { formatFaults, type Fault } from '../schemas/format-faults.ts'
-import { RUN_ERR_BAD_WEBHOOK, RUN_ERR_WEBHOOK_URL } from './webhook-errors.ts'
 
 const fieldsCheck = TypeCompiler.Compile(WebhookChangeSchema)
 

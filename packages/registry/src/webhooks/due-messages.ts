@@ -1,9 +1,13 @@
-import type { Stores } from '../contract/ports/stores.ts'
-import type { ClaimedDelivery, DeliveryOutcome, WebhookStore } from '../contract/ports/webhook-store.ts'
-import type { RunLog } from '../contract/run-log.ts'
-import { toLoggable } from '../logging/to-loggable.ts'
+import {
+  timeOf,
+  toLoggable,
+  type ClaimedDelivery,
+  type DeliveryOutcome,
+  type RunLog,
+  type Stores,
+  type WebhookStore
+} from '@svc/contract'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import { timeOf } from '../timers.ts'
 import { hostOf } from './check-webhook.ts'
 import { SendSlots, type SlotRules } from './send-slots.ts'
 import { sendMessage, type SendRules } from './send-message.ts'

@@ -1,7 +1,6 @@
-import type { ClaimedDelivery, DeliveryOutcome } from '../contract/ports/webhook-store.ts'
+import { backoffDelay, type ClaimedDelivery, type DeliveryOutcome } from '@svc/contract'
 import { safePost } from '../outbound/safe-post.ts'
 import { UnsafeTargetError, type TargetRules } from '../outbound/safe-target.ts'
-import { backoffDelay } from '../timers.ts'
 import { signMessage } from './sign-message.ts'
 import { toMessageBody } from './webhook-event.ts'
 

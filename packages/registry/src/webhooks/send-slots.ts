@@ -1,4 +1,4 @@
-import type { BusyReceivers } from '../contract/ports/webhook-store.ts'
+import type { BusyReceivers } from '@svc/contract'
 
 /** How many messages are sent at a time. */
 export interface SlotRules {

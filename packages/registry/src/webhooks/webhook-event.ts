@@ -1,6 +1,4 @@
-import type { RunChange } from '../contract/ports/run-store.ts'
-import type { StoredDelivery } from '../contract/ports/webhook-store.ts'
-import type { WebhookEvent } from '../contract/webhook.ts'
+import type { RunChange, StoredDelivery, WebhookEvent } from '@svc/contract'
 
 /** What a change of a run's record means to webhooks. */
 export interface ReportedChange {

@@ -1,33 +1,31 @@
-import { ANONYMOUS, type Principal } from '../contract/principal.ts'
-import type { StoredRun } from '../contract/ports/run-store.ts'
-import type {
-  DeliveryQuery,
-  StoredDelivery,
-  StoredWebhook,
-  WebhookQuery,
-  WebhookStore
-} from '../contract/ports/webhook-store.ts'
-import type { Redact } from '../contract/provider-key.ts'
 import {
-  WEBHOOK_EVENTS,
-  type NewWebhook,
-  type Webhook,
-  type WebhookChange,
-  type WebhookDelivery
-} from '../contract/webhook.ts'
-import { ENGINE_DEFAULTS, givenOf, type EngineLimits, type WebhookOptions } from '../options.ts'
-import { randomId } from '../random-id.ts'
-import { timeOf } from '../timers.ts'
-import { badWebhook, requireWebhook } from './check-webhook.ts'
-import { DueMessages, type DueRules, type WebhookHost } from './due-messages.ts'
-import { newSecret } from './sign-message.ts'
-import {
+  ANONYMOUS,
+  givenOf,
+  randomId,
   RUN_ERR_DELIVERY_NOT_DEAD,
   RUN_ERR_DELIVERY_NOT_FOUND,
   RUN_ERR_WEBHOOK_NO_SECRET,
   RUN_ERR_WEBHOOK_NOT_FOUND,
-  RUN_ERR_WEBHOOKS_NOT_KEPT
-} from './webhook-errors.ts'
+  RUN_ERR_WEBHOOKS_NOT_KEPT,
+  timeOf,
+  WEBHOOK_EVENTS,
+  type DeliveryQuery,
+  type NewWebhook,
+  type Principal,
+  type Redact,
+  type StoredDelivery,
+  type StoredRun,
+  type StoredWebhook,
+  type Webhook,
+  type WebhookChange,
+  type WebhookDelivery,
+  type WebhookQuery,
+  type WebhookStore
+} from '@svc/contract'
+import { ENGINE_DEFAULTS, type EngineLimits, type WebhookOptions } from '../options.ts'
+import { badWebhook, requireWebhook } from './check-webhook.ts'
+import { DueMessages, type DueRules, type WebhookHost } from './due-messages.ts'
+import { newSecret } from './sign-message.ts'
 
 /** Whose runs a new webhook reports. */
 export interface WebhookOwner {

@@ -1,6 +1,6 @@
-import { createRegistry, createRunEngine, defineRunnable, type Registry } from '@svc/registry'
-import { createScopeFilter } from '@svc/registry/store-kit'
-import { Exposures } from '@svc/registry/kit'
+import { createRegistry, createRunEngine, defineRunnable, type Registry } from '../../src/index.ts'
+import { createScopeFilter } from '@svc/contract'
+import { Exposures } from '../../src/access/exposures.ts'
 import t from 'tap'
 
 const agent = (name: string) => defineRunnable({ kind: 'agent', name, run: () => name })

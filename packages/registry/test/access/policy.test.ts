@@ -1,5 +1,5 @@
-import type { Authorize } from '@svc/registry'
-import { resolveAuthorize } from '@svc/registry/kit'
+import type { Authorize } from '../../src/index.ts'
+import { resolveAuthorize } from '../../src/access/policy.ts'
 import t from 'tap'
 
 const target = { kind: 'agent', name: 'a' } as const

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import registry, { createRunEngine } from '@svc/registry'
-import { codeOf } from '@svc/registry/testing'
+import registry, { createRunEngine } from '../../src/index.ts'
+import { codeOf } from '@svc/testing'
 import Fastify from 'fastify'
 import t from 'tap'
 import { requireNode } from '../../src/app/start-checks.ts'

@@ -7,8 +7,8 @@ import {
   type RunEngine,
   type SessionKey,
   type Stores
-} from '@svc/registry'
-import { createTestCluster } from '@svc/registry/testing'
+} from '../../src/index.ts'
+import { createTestCluster } from '@svc/testing'
 import t, { type Test } from 'tap'
 
 const key: SessionKey = {

@@ -4,7 +4,7 @@ import {
   removeSubject,
   type RunEngine,
   type SessionKey
-} from '@svc/registry'
+} from '../../src/index.ts'
 import t, { type Test } from 'tap'
 
 const none = {

@@ -1,10 +1,5 @@
-import type { NumberedPart, PartOf, Run, RunEngine, RunEngineOptions, Runnable } from '@svc/registry'
-import {
-  codeOf as codeOfCall,
-  createTestCluster,
-  steppedRunnable,
-  type TestNode
-} from '@svc/registry/testing'
+import type { NumberedPart, PartOf, Run, RunEngine, RunEngineOptions, Runnable } from '../../src/index.ts'
+import { codeOf as codeOfCall, createTestCluster, steppedRunnable, type TestNode } from '@svc/testing'
 import type { Test } from 'tap'
 import { buildEngine } from './collect.ts'
 

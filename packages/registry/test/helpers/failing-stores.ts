@@ -1,4 +1,4 @@
-import { createInProcessStores, type Stores } from '@svc/registry'
+import { createInProcessStores, type Stores } from '../../src/index.ts'
 
 type Method = (...args: unknown[]) => unknown
 

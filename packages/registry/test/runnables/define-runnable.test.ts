@@ -1,5 +1,5 @@
-import { createContext, defineRunnable, type RunResult, type YieldedPart } from '@svc/registry'
-import { toRunnables } from '@svc/registry/kit'
+import { createContext, defineRunnable, type RunResult, type YieldedPart } from '../../src/index.ts'
+import { toRunnables } from '../../src/runnables/named-runnables.ts'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 

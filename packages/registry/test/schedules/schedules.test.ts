@@ -11,8 +11,8 @@ import {
   type Runnable,
   type Stores,
   type StoredSchedule
-} from '@svc/registry'
-import { codeOf } from '@svc/registry/testing'
+} from '../../src/index.ts'
+import { codeOf } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'
 import { cluster } from '../helpers/engine-cluster.ts'

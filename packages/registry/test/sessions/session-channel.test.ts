@@ -5,7 +5,7 @@ import {
   removeSession,
   type ChannelPart,
   type SessionKey
-} from '@svc/registry'
+} from '../../src/index.ts'
 import t from 'tap'
 
 const key: SessionKey = {

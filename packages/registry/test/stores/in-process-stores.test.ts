@@ -1,4 +1,4 @@
-import { createInProcessStores, createRunEngine, type Stores } from '@svc/registry'
+import { createInProcessStores, createRunEngine, type Stores } from '../../src/index.ts'
 import {
   checkpointStoreContract,
   controlBusContract,
@@ -23,7 +23,7 @@ import {
   textEntry,
   twoStoresContract,
   webhookStoreContract
-} from '@svc/registry/testing'
+} from '@svc/testing'
 import t from 'tap'
 
 const fresh =

@@ -5,8 +5,8 @@ import {
   type RunEngine,
   type RunEngineOptions,
   type Stores
-} from '@svc/registry'
-import { codeOf } from '@svc/registry/testing'
+} from '../../src/index.ts'
+import { codeOf } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'
 import { cluster } from '../helpers/engine-cluster.ts'

@@ -7,8 +7,8 @@ import {
   type NewWebhook,
   type RunEngineOptions,
   type Stores
-} from '@svc/registry'
-import { codeOf } from '@svc/registry/testing'
+} from '../../src/index.ts'
+import { codeOf } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'
 import { createWebhookReceiver } from '../helpers/webhook-receiver.ts'

@@ -1,6 +1,13 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { Awaitable, RunContext, ToolChoice, WhenBusy } from '@svc/registry'
-import { millisecondsSchema, ToolChoiceSchema, WhenBusySchema } from '@svc/registry/kit'
+import {
+  millisecondsSchema,
+  ToolChoiceSchema,
+  WhenBusySchema,
+  type Awaitable,
+  type RunContext,
+  type ToolChoice,
+  type WhenBusy
+} from '@svc/contract'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import type { PrepareStep, StopCondition } from '../loop/steps.ts'

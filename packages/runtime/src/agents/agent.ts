@@ -1,4 +1,4 @@
-import type { RunContext, RunInput, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/registry'
+import type { RunContext, RunInput, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/contract'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import { PartStream } from '../runnables/part-stream.ts'

@@ -1,5 +1,4 @@
-import type { Awaitable, RunContext } from '@svc/registry'
-import { requireName, requireOptions } from '@svc/registry/kit'
+import { requireName, requireOptions, type Awaitable, type RunContext } from '@svc/contract'
 import { nameOf, prefixBadOptions, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'

@@ -1,4 +1,4 @@
-import type { PartSink, RunContext, RunInput, YieldedPart } from '@svc/registry'
+import type { PartSink, RunContext, RunInput, YieldedPart } from '@svc/contract'
 import { RunEvents } from '../events/run-events.ts'
 import { RunGuard } from '../guards/run-guard.ts'
 import { beginLoop, createTurn } from '../loop/begin-loop.ts'

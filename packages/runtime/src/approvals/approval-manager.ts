@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RUN_ERR_APPROVAL_DENIED, type RunContext } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { RUN_ERR_APPROVAL_DENIED, toLoggable, type RunContext } from '@svc/contract'
 import type { RunEvents } from '../events/run-events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { askApproval } from './ask-approval.ts'

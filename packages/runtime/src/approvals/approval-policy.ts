@@ -1,4 +1,4 @@
-import type { Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/contract'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 
 /** Text for the approver, shown as `about` among the arguments of the request. */

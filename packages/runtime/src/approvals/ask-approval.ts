@@ -1,4 +1,4 @@
-import type { ApprovalOutcome, ApprovalRequest, RunContext } from '@svc/registry'
+import type { ApprovalOutcome, ApprovalRequest, RunContext } from '@svc/contract'
 import type { RunEvents } from '../events/run-events.ts'
 
 /** Requests an approval, and emits the request and the response. @throws the reason why the run ended, if it ended first */

@@ -1,5 +1,4 @@
-import { requireOptions } from '@svc/registry/kit'
-import type { RunnableMetadata, RunContext } from '@svc/registry'
+import { requireOptions, type RunContext, type RunnableMetadata } from '@svc/contract'
 import { Agent } from '../agents/agent.ts'
 import type { AgentOptions } from '../agents/agent-options.ts'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'

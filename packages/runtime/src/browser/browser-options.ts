@@ -1,6 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { BrowserStateStore } from '@svc/registry'
-import { millisecondsSchema } from '@svc/registry/kit'
+import { millisecondsSchema, type BrowserStateStore } from '@svc/contract'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import type { Schema } from '../schemas/schema.ts'
 import type { Browser } from './browser.ts'

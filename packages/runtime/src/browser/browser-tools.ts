@@ -1,4 +1,4 @@
-import { requireOptions } from '@svc/registry/kit'
+import { requireOptions } from '@svc/contract'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
 import { compileSchema, type CompiledSchema } from '../schemas/compile-schema.ts'
 import { createTool, defineTool, schemaError, type Tool } from '../tools/define-tool.ts'

@@ -1,4 +1,4 @@
-import type { BrowserState } from '@svc/registry'
+import type { BrowserState } from '@svc/contract'
 import type { DeskAction, Spot } from './desk-action.ts'
 
 /** Opens desks: the port behind browser agents and browser tools. */

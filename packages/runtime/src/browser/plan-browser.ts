@@ -1,5 +1,5 @@
-import type { BrowserStateStore, Stores } from '@svc/registry'
-import { createInProcessBrowserStateStore } from '@svc/registry/store-kit'
+import type { BrowserStateStore, Stores } from '@svc/contract'
+import { createInProcessBrowserStateStore } from '@svc/registry/engine'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
 import type { Schema } from '../schemas/schema.ts'
 import {

@@ -1,4 +1,4 @@
-import { isTellable, type Awaitable, type ErrorClass } from '@svc/registry'
+import { isTellable, type Awaitable, type ErrorClass } from '@svc/contract'
 
 /** Calls `make`. @throws its error, with `subject` before the message and in the stack if clients may see it */
 export function prefixErrors<T>(subject: string, make: () => T): T {

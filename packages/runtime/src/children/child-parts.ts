@@ -1,5 +1,4 @@
-import type { Journal, YieldedPart } from '@svc/registry'
-import { toPartError, toStoredError } from '@svc/registry/kit'
+import { toPartError, toStoredError, type Journal, type YieldedPart } from '@svc/contract'
 
 /** Adds the name of a member or step to the `source` of its part. */
 export function withSource(name: string, part: YieldedPart): YieldedPart {

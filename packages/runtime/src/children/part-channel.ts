@@ -1,4 +1,4 @@
-import type { YieldedPart } from '@svc/registry'
+import type { YieldedPart } from '@svc/contract'
 
 /** Emits a part; resolves when its reader asks for the next one. */
 export type Emit = (part: YieldedPart) => Promise<void>

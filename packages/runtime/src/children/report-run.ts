@@ -1,5 +1,5 @@
-import { addUsage, ZERO_USAGE, type RunContext, type Runnable, type YieldedPart } from '@svc/registry'
-import { hasReport, RunReport } from '@svc/registry/kit'
+import { addUsage, ZERO_USAGE, type RunContext, type Runnable, type YieldedPart } from '@svc/contract'
+import { hasReport, RunReport } from '@svc/registry/engine'
 
 /** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does. */
 export function reportRun(

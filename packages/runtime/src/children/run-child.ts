@@ -1,5 +1,7 @@
 import {
+  errorFromPart,
   RUN_ERR_CANCELED,
+  RunResultBuilder,
   type ChildCaller,
   type Delivery,
   type RunContext,
@@ -7,17 +9,15 @@ import {
   type Runnable,
   type RunResult,
   type YieldedPart
-} from '@svc/registry'
+} from '@svc/contract'
 import {
   completeFinish,
-  errorFromPart,
   isReplayed,
   leaveStream,
   requireCaller,
   requireInput,
-  RunReport,
-  RunResultBuilder
-} from '@svc/registry/kit'
+  RunReport
+} from '@svc/registry/engine'
 import { isContinued } from '../sessions/take-message.ts'
 import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'

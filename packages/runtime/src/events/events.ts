@@ -6,7 +6,7 @@ import {
   RUN_EVENT_SCHEMAS,
   ToolErrorSchema,
   UsageSchema
-} from '@svc/registry/kit'
+} from '@svc/contract'
 
 const call = { toolCallId: Type.String(), toolName: Type.String() }
 const durationMs = Type.Number({ description: 'Milliseconds' })

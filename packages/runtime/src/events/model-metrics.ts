@@ -1,5 +1,5 @@
 import type { Attributes, MeterProvider } from '@opentelemetry/api'
-import type { EventBus, Usage } from '@svc/registry'
+import type { EventBus, Usage } from '@svc/contract'
 import type { RuntimeEvents } from './events.ts'
 
 // Bucket boundaries of the GenAI semantic conventions.

@@ -1,5 +1,5 @@
-import type { RunnableKind } from '@svc/registry'
-import { emitEvent, type EventFields, type EventOrigin } from '@svc/registry/kit'
+import type { RunnableKind } from '@svc/contract'
+import { emitEvent, type EventFields, type EventOrigin } from '@svc/registry/engine'
 import type { RuntimeEvents } from './events.ts'
 
 /** Emits the events of one run: models, tools, approvals, memory and skills. */

@@ -1,5 +1,5 @@
 import type { Attributes, Histogram, MeterProvider } from '@opentelemetry/api'
-import type { EventBus } from '@svc/registry'
+import type { EventBus } from '@svc/contract'
 import type { RuntimeEvents } from './events.ts'
 
 type Run = Pick<RuntimeEvents['run.start'], 'kind' | 'name'>

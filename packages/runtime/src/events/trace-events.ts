@@ -1,6 +1,6 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { EventBus, Usage } from '@svc/registry'
-import { defaultEvents } from '@svc/registry/kit'
+import type { EventBus, Usage } from '@svc/contract'
+import { defaultEvents } from '@svc/registry/engine'
 import type { RuntimeEvents } from './events.ts'
 import { recordModelCalls } from './model-metrics.ts'
 import { recordRuns } from './run-metrics.ts'

@@ -1,5 +1,5 @@
 import type { MeterProvider } from '@opentelemetry/api'
-import type { EventBus } from '@svc/registry'
+import type { EventBus } from '@svc/contract'
 import type { RuntimeEvents } from './events.ts'
 
 // Seconds. People notice 0.3 s, and 2 s are too long.

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { RUN_ERR_BAD_INPUT } from '@svc/registry'
-import { isPublicHost, millisecondsSchema } from '@svc/registry/kit'
+import { millisecondsSchema, RUN_ERR_BAD_INPUT } from '@svc/contract'
+import { isPublicHost } from '@svc/registry/engine'
 import { RUN_ERR_URL_REFUSED } from '../errors.ts'
 
 /** How URLs of an input are fetched. */

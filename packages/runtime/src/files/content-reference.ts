@@ -1,5 +1,5 @@
-import type { ContentPart, ContentReference } from '@svc/registry'
-import { sha256Of } from '@svc/registry/kit'
+import type { ContentPart, ContentReference } from '@svc/contract'
+import { sha256Of } from '@svc/registry/engine'
 
 /** Replaces inline binary content by its type, size and hash, as logs and sessions keep it; other parts are unchanged. */
 export async function toReference(part: ContentPart) {

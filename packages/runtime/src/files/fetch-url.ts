@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { createPublicLookup } from '@svc/registry/kit'
+import { createPublicLookup } from '@svc/registry/engine'
 import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
 import { isExempt, requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
 

@@ -1,4 +1,4 @@
-import type { ContentPart, MessageInput } from '@svc/registry'
+import type { ContentPart, MessageInput } from '@svc/contract'
 import { requireAllowedUrl, type UrlOptions } from './allowed-url.ts'
 import { fetchUrl } from './fetch-url.ts'
 import type { UrlSupport } from './url-support.ts'

@@ -1,4 +1,4 @@
-export { unlessAborted } from '@svc/registry/kit'
+export { unlessAborted } from '@svc/contract'
 
 /** Lets pending waits fail as soon as the work they belong to must end. */
 export class Guard {

@@ -1,6 +1,12 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { RUN_ERR_CANCELED, type Awaitable, type RunContext } from '@svc/registry'
-import { millisecondsSchema, toLoggable, within } from '@svc/registry/kit'
+import {
+  millisecondsSchema,
+  RUN_ERR_CANCELED,
+  toLoggable,
+  within,
+  type Awaitable,
+  type RunContext
+} from '@svc/contract'
 import { Guard } from './guard.ts'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 

@@ -1,11 +1,12 @@
 import {
+  isPromise,
   type AcceptedMessage,
   type Awaitable,
   type PartSink,
   type RunContext,
   type RunInput
-} from '@svc/registry'
-import { isPromise, requireInput } from '@svc/registry/kit'
+} from '@svc/contract'
+import { requireInput } from '@svc/registry/engine'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { isContinued, questionOf, takeMessage } from '../sessions/take-message.ts'

@@ -1,5 +1,4 @@
-import { RUN_ERR_BAD_INPUT, type RunContext, type ToolChoice } from '@svc/registry'
-import { findChoiceFault } from '@svc/registry/kit'
+import { findChoiceFault, RUN_ERR_BAD_INPUT, type RunContext, type ToolChoice } from '@svc/contract'
 import type { ToolSet } from '../tools/tool-set.ts'
 
 /**

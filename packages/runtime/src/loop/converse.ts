@@ -1,5 +1,10 @@
-import { isPromise } from '@svc/registry/kit'
-import { RUN_ERR_CANCELED, type Awaitable, type FinishReason, type YieldedPart } from '@svc/registry'
+import {
+  isPromise,
+  RUN_ERR_CANCELED,
+  type Awaitable,
+  type FinishReason,
+  type YieldedPart
+} from '@svc/contract'
 import { interleave, type PartChannel } from '../children/part-channel.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { RUN_ERR_TOOL_SKIPPED, toToolError } from '../errors.ts'

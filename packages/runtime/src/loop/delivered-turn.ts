@@ -1,6 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { Delivered, Delivery, RunContext } from '@svc/registry'
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable, type Delivered, type Delivery, type RunContext } from '@svc/contract'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelCalls } from '../models/call-report.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { PartSink, RunContext, ToolChoice } from '@svc/registry'
+import type { PartSink, RunContext, ToolChoice } from '@svc/contract'
 import type { RunEvents } from '../events/run-events.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { Turn } from '../sessions/turn.ts'

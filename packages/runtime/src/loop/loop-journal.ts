@@ -1,4 +1,5 @@
 import {
+  isPromise,
   RUN_ERR_DAMAGED,
   type Awaitable,
   type EarlierAnswer,
@@ -6,8 +7,7 @@ import {
   type RecordedPart,
   type RunContext,
   type YieldedPart
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+} from '@svc/contract'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { toRecord, type AnswerRecord } from '../models/answer-record.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'

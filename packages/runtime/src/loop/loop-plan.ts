@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { SessionStore, ToolChoice } from '@svc/registry'
+import type { SessionStore, ToolChoice } from '@svc/contract'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import { URL_DEFAULTS, type UrlOptions } from '../files/allowed-url.ts'
 import { resolveModel, type ResolveModel } from '../models/model.ts'

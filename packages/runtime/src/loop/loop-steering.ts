@@ -1,4 +1,4 @@
-import type { Steering } from '@svc/registry'
+import type { Steering } from '@svc/contract'
 import type { Turn } from '../sessions/turn.ts'
 import type { LoopJournal } from './loop-journal.ts'
 

@@ -1,4 +1,4 @@
-import type { Delivered, Delivery } from '@svc/registry'
+import type { Delivered, Delivery } from '@svc/contract'
 
 /** The delivery of an answer by a member of a team, for the team's own conversation. */
 export class MemberDelivery implements Delivery {

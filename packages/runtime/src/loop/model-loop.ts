@@ -1,14 +1,14 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
 import {
   addUsage,
+  isPromise,
   ZERO_USAGE,
   type Awaitable,
   type FinishReason,
   type ToolChoice,
   type Usage,
   type YieldedPart
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+} from '@svc/contract'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import type { AnswerRecord } from '../models/answer-record.ts'
 import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { Awaitable, RunContext, SessionStore } from '@svc/registry'
+import type { Awaitable, RunContext, SessionStore } from '@svc/contract'
 import { UrlOptionsSchema, type UrlOptions } from '../files/allowed-url.ts'
 import { TimeoutsSchema, type Timeouts } from '../guards/run-guard.ts'
 import type { Model, ModelFunction } from '../models/model.ts'

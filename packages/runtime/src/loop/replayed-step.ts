@@ -1,4 +1,4 @@
-import type { Journal, PartOf, YieldedPart } from '@svc/registry'
+import type { Journal, PartOf, YieldedPart } from '@svc/contract'
 import { fromRecord, type AnswerRecord } from '../models/answer-record.ts'
 import type { AnswerScope, ModelAnswer } from '../models/model-answer.ts'
 

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
-import { ToolChoiceSchema, isBlank, requireOptions } from '@svc/registry/kit'
+import { ToolChoiceSchema, isBlank, requireOptions } from '@svc/contract'
 import { prefixBadOptions, prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { isPlain } from '../json/well-formed.ts'

@@ -1,7 +1,14 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4ToolChoice } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
-import type { Awaitable, FinishReason, RunContext, ToolChoice, ToolError, Usage } from '@svc/registry'
-import { requireOptions } from '@svc/registry/kit'
+import {
+  requireOptions,
+  type Awaitable,
+  type FinishReason,
+  type RunContext,
+  type ToolChoice,
+  type ToolError,
+  type Usage
+} from '@svc/contract'
 import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import type { EndListener } from '../guards/run-guard.ts'

@@ -1,5 +1,5 @@
 import type { TAny } from '@sinclair/typebox'
-import type { compileForeignSchema } from '@svc/registry/schemas'
+import type { compileForeignSchema } from '@svc/contract/schemas'
 import { messageOf } from '../json/tool-output.ts'
 import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
 import { toToolNames } from '../tools/tool-names.ts'
@@ -94,7 +94,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   const requests = await toRequests(client)
   const { usable, leftOut } = sortTools(await listTools(requests, () => stderrTailOf(client)), include)
   // Loaded lazily: its pattern engine is needed for MCP only.
-  const { compileForeignSchema } = await import('@svc/registry/schemas')
+  const { compileForeignSchema } = await import('@svc/contract/schemas')
   const server = { requests, causeOf: () => stderrTailOf(client), compile: compileForeignSchema }
   const names = toToolNames(usable.map((tool) => prefix + tool.name))
   const tools = usable.map((tool, index) => toTool(server, tool, names[index]!, options))

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { requireOptions } from '@svc/contract'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { prefixedError } from '../checks/option-errors.ts'
 

@@ -1,4 +1,4 @@
-import type { Awaitable, MemoryStore, RunContext, RunLog } from '@svc/registry'
+import type { Awaitable, MemoryStore, RunContext, RunLog } from '@svc/contract'
 
 /** The run that a memory serves. */
 export interface MemoryContext {

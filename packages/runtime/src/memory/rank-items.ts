@@ -1,5 +1,5 @@
-import type { MemoryItem } from '@svc/registry'
-import { weighWord } from '@svc/registry/store-kit'
+import type { MemoryItem } from '@svc/contract'
+import { weighWord } from '@svc/contract/stores'
 import { stemsOf } from './recall-words.ts'
 
 /** An item with its relevance. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Awaitable, MemoryItem } from '@svc/registry'
+import type { Awaitable, MemoryItem } from '@svc/contract'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { hasMethods } from '../checks/option-errors.ts'
 import { embed, type EmbeddingModel } from './embed.ts'

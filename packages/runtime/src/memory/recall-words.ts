@@ -1,4 +1,4 @@
-import { wordsOf } from '@svc/registry/store-kit'
+import { wordsOf } from '@svc/contract/stores'
 
 // Words without a topic.
 const STOP_WORDS = new Set(

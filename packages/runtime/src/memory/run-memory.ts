@@ -1,5 +1,4 @@
-import { ANONYMOUS, type RunContext } from '@svc/registry'
-import { memorySpaceOf, toLoggable, within } from '@svc/registry/kit'
+import { ANONYMOUS, memorySpaceOf, toLoggable, within, type RunContext } from '@svc/contract'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
 import type { RunEvents } from '../events/run-events.ts'

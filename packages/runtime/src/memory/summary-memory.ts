@@ -1,4 +1,4 @@
-import { KeyedLock } from '@svc/registry/store-kit'
+import { KeyedLock } from '@svc/contract/stores'
 import { askModel } from '../models/ask-model.ts'
 import { prepareModel, type Model } from '../models/model.ts'
 import { requireMemoryOptions } from './memory-options.ts'

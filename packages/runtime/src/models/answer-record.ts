@@ -1,5 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
-import type { PartOf, Usage } from '@svc/registry'
+import type { PartOf, Usage } from '@svc/contract'
 import { ModelAnswer, type AnswerScope, type ModelToolCall } from './model-answer.ts'
 import type { ProviderOutcome } from './provider-result.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'

@@ -1,5 +1,5 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
-import { isBlank } from '@svc/registry/kit'
+import { isBlank } from '@svc/contract'
 import { wellFormed } from '../json/well-formed.ts'
 import { isEmpty } from './prompt-content.ts'
 

@@ -6,7 +6,7 @@ import {
   type RunContext,
   type Usage,
   type YieldedPart
-} from '@svc/registry'
+} from '@svc/contract'
 import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
 import type { RunEvents } from '../events/run-events.ts'
 import type { ModelGuard } from '../guards/answer-guard.ts'

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { PartOf, YieldedPart } from '@svc/registry'
+import type { PartOf, YieldedPart } from '@svc/contract'
 import { AnswerGuard } from '../guards/answer-guard.ts'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelCalls } from './call-report.ts'

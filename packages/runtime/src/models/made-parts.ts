@@ -5,8 +5,8 @@ import type {
   LanguageModelV4Source,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
-import type { PartOf } from '@svc/registry'
-import type { MadeFile } from '@svc/registry/kit'
+import type { PartOf } from '@svc/contract'
+import type { MadeFile } from '@svc/registry/engine'
 
 type Citation = PartOf<'citation'>
 

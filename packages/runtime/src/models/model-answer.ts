@@ -12,7 +12,7 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning
 } from '@ai-sdk/provider'
-import { type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/registry'
+import { type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/contract'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/parse-json.ts'
 import { toToolName } from '../tools/tool-names.ts'

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/registry'
-import { keepFile } from '@svc/registry/kit'
+import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
+import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-policy.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { isSaid } from './is-said.ts'

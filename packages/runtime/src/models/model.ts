@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { Awaitable, RunContext } from '@svc/registry'
+import type { Awaitable, RunContext } from '@svc/contract'
 import { RUN_ERR_BAD_MODEL } from '../errors.ts'
 import { hasMethods } from '../checks/option-errors.ts'
 import { liftModel, type Model } from './lift-model.ts'

@@ -7,7 +7,7 @@ import type {
   LanguageModelV4ReasoningFilePart,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
-import { isBlank } from '@svc/registry/kit'
+import { isBlank } from '@svc/contract'
 
 /** The content of a model's answer, as the next prompt has it. */
 export type AnswerContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']

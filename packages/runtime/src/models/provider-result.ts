@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ContentReference, ToolError } from '@svc/registry'
+import type { ContentReference, ToolError } from '@svc/contract'
 
 /** The first characters of images in base64, by media type. */
 const SIGNATURES: readonly (readonly [prefix: string, mimeType: string])[] = [

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { backoffDelay } from '@svc/registry/kit'
+import { backoffDelay } from '@svc/contract'
 import type { ModelFault } from './model-fault.ts'
 
 /** How transient failures of a model are retried. Times are milliseconds. */

@@ -1,5 +1,5 @@
 import type { LanguageModelV4Usage } from '@ai-sdk/provider'
-import type { Usage } from '@svc/registry'
+import type { Usage } from '@svc/contract'
 
 type Optional = 'cachedPromptTokens' | 'cacheWriteTokens' | 'reasoningTokens'
 

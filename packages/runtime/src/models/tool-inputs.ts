@@ -1,5 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/contract'
 
 type InputPart = Extract<
   LanguageModelV4StreamPart,

@@ -1,6 +1,5 @@
 import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { Awaitable } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import { isPromise, type Awaitable } from '@svc/contract'
 import { RUN_ERR_BAD_AGENT, RUN_ERR_BAD_OUTPUT } from '../errors.ts'
 import { readJson } from '../json/parse-json.ts'
 import { toJson } from '../json/to-json.ts'

@@ -1,18 +1,18 @@
 import { Type, type TSchema } from '@sinclair/typebox'
+import { globalRegistry, type Registry } from '@svc/registry'
 import {
-  globalRegistry,
-  type Registry,
+  RunnableCardSchema,
   type ReplyKind,
-  type Runnable,
-  type RunnableCard,
   type RunContext,
   type RunInput,
+  type Runnable,
+  type RunnableCard,
   type RunnableKind,
   type RunnableMetadata,
   type RunResult,
   type YieldedPart
-} from '@svc/registry'
-import { collectStream, RunnableCardSchema } from '@svc/registry/kit'
+} from '@svc/contract'
+import { collectStream } from '@svc/registry/engine'
 import type { PlainSchema } from '../schemas/plain-schema.ts'
 import { reportRun } from '../children/report-run.ts'
 import { toExecution, type RunOptions } from './run-options.ts'

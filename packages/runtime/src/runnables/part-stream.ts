@@ -1,4 +1,4 @@
-import type { PartSink, PushedParts, YieldedPart } from '@svc/registry'
+import type { PartSink, PushedParts, YieldedPart } from '@svc/contract'
 
 /**
  * The parts of one run, pulled as from any generator, or pushed. Pushed, a generator passes the parts of which there are many, such

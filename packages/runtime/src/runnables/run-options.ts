@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox'
+import { createContext, type CallerOptions, type ContextOptions } from '@svc/registry'
 import {
-  createContext,
+  codeOf,
+  IdSchema,
+  requireOptions,
   type Authorize,
-  type CallerOptions,
-  type ContextOptions,
   type Envelope,
   type EventBus,
   type Principal,
@@ -12,8 +13,8 @@ import {
   type RunLog,
   type Runnable,
   type Stores
-} from '@svc/registry'
-import { codeOf, hasCallerOptions, IdSchema, prepareStart, requireOptions } from '@svc/registry/kit'
+} from '@svc/contract'
+import { hasCallerOptions, prepareStart } from '@svc/registry/engine'
 import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 

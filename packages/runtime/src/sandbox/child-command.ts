@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { dirname, extname, join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { findEntry, resolveFrom } from '@svc/registry/kit'
+import { findEntry, resolveFrom } from '@svc/registry/engine'
 import { RUN_ERR_NOT_INSTALLED } from '../errors.ts'
 import { bubblewrapArgs } from './bubblewrap.ts'
 

@@ -1,4 +1,4 @@
-import type { ToolError } from '@svc/registry'
+import type { ToolError } from '@svc/contract'
 import {
   RUN_ERR_PROGRAM_FAILED,
   RUN_ERR_PROGRAM_MEMORY,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { requireOptions } from '@svc/contract'
 import { RUN_ERR_BAD_SANDBOX } from '../errors.ts'
 import { SANDBOX_LIMITS, type SandboxLimits } from './sandbox.ts'
 

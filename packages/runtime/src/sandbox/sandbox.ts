@@ -1,4 +1,4 @@
-import type { ToolError } from '@svc/registry'
+import type { ToolError } from '@svc/contract'
 
 /** Resource limits of a program. */
 export interface SandboxLimits {

@@ -1,6 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Awaitable } from '@svc/registry'
 import {
   faultsOfIssues,
   formatFaults,
@@ -8,9 +7,10 @@ import {
   keysOf,
   toFaults,
   validateStandard,
+  type Awaitable,
   type Fault,
   type StandardResult
-} from '@svc/registry/kit'
+} from '@svc/contract'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { isStandard, isTypeBox, toPlainSchema, type PlainSchema } from './plain-schema.ts'

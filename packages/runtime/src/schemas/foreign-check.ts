@@ -1,5 +1,5 @@
-import type { RunLog } from '@svc/registry'
-import type { compileForeignSchema, ForeignSchema } from '@svc/registry/schemas'
+import type { RunLog } from '@svc/contract'
+import type { compileForeignSchema, ForeignSchema } from '@svc/contract/schemas'
 
 /** Checks values against a schema of a server, compiled on first use. */
 export class ForeignCheck {

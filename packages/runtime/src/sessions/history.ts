@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { SessionMessage } from '@svc/registry'
+import type { SessionMessage } from '@svc/contract'
 
 /** How much of a conversation the prompt includes. */
 export interface HistoryLimits {

@@ -1,4 +1,4 @@
-import type { AcceptedMessage, Awaitable, ContentPart, FileContentPart, MessageInput } from '@svc/registry'
+import type { AcceptedMessage, Awaitable, ContentPart, FileContentPart, MessageInput } from '@svc/contract'
 
 /** Prepares a message for a model: reads uploaded files into memory, one at a time. */
 export function loadFiles(message: AcceptedMessage): Awaitable<MessageInput> {

@@ -1,13 +1,13 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import {
+  isPromise,
   textOfInput,
   type AcceptedMessage,
   type Awaitable,
   type MessageInput,
   type RunContext,
   type RunInput
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+} from '@svc/contract'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { UrlOptions } from '../files/allowed-url.ts'
 import { hasUrls, resolveUrls } from '../files/resolve-urls.ts'

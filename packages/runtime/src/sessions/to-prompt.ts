@@ -5,8 +5,14 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart
 } from '@ai-sdk/provider'
-import type { ContentPart, ContentReference, MessageInput, SessionMessage, ToolError } from '@svc/registry'
-import { isBlank } from '@svc/registry/kit'
+import {
+  isBlank,
+  type ContentPart,
+  type ContentReference,
+  type MessageInput,
+  type SessionMessage,
+  type ToolError
+} from '@svc/contract'
 import type { AssistantMessage } from './to-session.ts'
 import type { UrlSupport } from '../files/url-support.ts'
 import type { ToolContentPart } from '../tools/tool-content.ts'

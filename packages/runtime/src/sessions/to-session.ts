@@ -1,4 +1,4 @@
-import type { Awaitable, ContentPart, MessageInput, PartOf, SessionMessage } from '@svc/registry'
+import type { Awaitable, ContentPart, MessageInput, PartOf, SessionMessage } from '@svc/contract'
 import { toReference } from '../files/content-reference.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'

@@ -1,5 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import {
+  codeOf,
+  isPromise,
   RUN_ERR_STORE,
   type Awaitable,
   type MessageInput,
@@ -8,8 +10,7 @@ import {
   type SessionMessage,
   type SessionStore,
   type SteeringMessage
-} from '@svc/registry'
-import { codeOf, isPromise } from '@svc/registry/kit'
+} from '@svc/contract'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { wellFormed } from '../json/well-formed.ts'

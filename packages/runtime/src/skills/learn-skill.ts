@@ -1,6 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
-import type { EventBus, RunnableKind, RunResult } from '@svc/registry'
-import { defaultEvents } from '@svc/registry/kit'
+import type { EventBus, RunnableKind, RunResult } from '@svc/contract'
+import { defaultEvents } from '@svc/registry/engine'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 import { RunEvents } from '../events/run-events.ts'
 import { shorten } from '../memory/turn-text.ts'

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { requireOptions } from '@svc/contract'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 
 /** Front matter of a `SKILL.md` in the public Agent Skills format; allows other fields. */

@@ -1,4 +1,4 @@
-import type { RunInput } from '@svc/registry'
+import type { RunInput } from '@svc/contract'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { beginLoop, createTurn } from '../loop/begin-loop.ts'
 import type { LoopPlan } from '../loop/loop-plan.ts'

@@ -1,5 +1,4 @@
-import type { Runnable, RunResult } from '@svc/registry'
-import { toPartError, toStoredError } from '@svc/registry/kit'
+import { toPartError, toStoredError, type Runnable, type RunResult } from '@svc/contract'
 import type { MemberAnswer } from './team-options.ts'
 
 /** The answer of a member. */

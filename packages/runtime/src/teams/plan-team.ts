@@ -1,5 +1,11 @@
-import { defineRunnable, type Runnable, type SessionStore } from '@svc/registry'
-import { MessageInputSchema, requireName, requireOptions } from '@svc/registry/kit'
+import { defineRunnable } from '@svc/registry'
+import {
+  MessageInputSchema,
+  requireName,
+  requireOptions,
+  type Runnable,
+  type SessionStore
+} from '@svc/contract'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_TEAM } from '../errors.ts'
 import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'

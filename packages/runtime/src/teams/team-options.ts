@@ -1,14 +1,14 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type {
-  Awaitable,
-  PartError,
-  RunContext,
-  Runnable,
-  RunnableDefinition,
-  RunnableKind,
-  WhenBusy
-} from '@svc/registry'
-import { WhenBusySchema } from '@svc/registry/kit'
+import {
+  WhenBusySchema,
+  type Awaitable,
+  type PartError,
+  type RunContext,
+  type Runnable,
+  type RunnableDefinition,
+  type RunnableKind,
+  type WhenBusy
+} from '@svc/contract'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 

@@ -1,13 +1,14 @@
 import {
+  errorFromStored,
   RUN_ERR_CANCELED,
+  toStoredError,
   type RunContext,
   type RunInput,
   type Runnable,
   type RunResult,
   type StoredError,
   type YieldedPart
-} from '@svc/registry'
-import { errorFromStored, toStoredError } from '@svc/registry/kit'
+} from '@svc/contract'
 import { RunGuard } from '../guards/run-guard.ts'
 import { PartChannel } from '../children/part-channel.ts'
 import { runChild, type ChildCall } from '../children/run-child.ts'

@@ -7,7 +7,7 @@ import type {
   RunnableMetadata,
   WhenBusy,
   YieldedPart
-} from '@svc/registry'
+} from '@svc/contract'
 import {
   BaseRunnable,
   type DeclaredOutput,

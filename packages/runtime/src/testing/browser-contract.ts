@@ -1,4 +1,4 @@
-import type { ContractTest } from '@svc/registry/testing'
+import type { ContractTest } from '@svc/contract'
 import type { Browser, Desk, DeskOptions, Refusal } from '../browser/browser.ts'
 import type { DeskAction } from '../browser/desk-action.ts'
 import { codeOf, refOf } from './contract-look.ts'

@@ -1,4 +1,4 @@
-import type { ContractTest } from '@svc/registry/testing'
+import type { ContractTest } from '@svc/contract'
 import type { Sandbox, SandboxOutcome, SandboxRun } from '../sandbox/sandbox.ts'
 
 /** Creates a sandbox for one test, which closes it. */

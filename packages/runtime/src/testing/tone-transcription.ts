@@ -3,7 +3,7 @@ import type {
   Experimental_TranscriptionModelV4StreamPart as StreamPart,
   TranscriptionModelV4
 } from '@ai-sdk/provider'
-import type { AudioFormat } from '@svc/registry'
+import type { AudioFormat } from '@svc/contract'
 import { decodeAudio } from '../voice/audio/codec.ts'
 import { readWav } from '../voice/audio/wav.ts'
 import { behave, planCalls, type ToneCall, type ToneCalls } from './tone-call.ts'

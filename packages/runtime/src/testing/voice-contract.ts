@@ -1,14 +1,11 @@
+import { createInProcessStores, createRunEngine, defineRunnable, type Run } from '@svc/registry'
 import {
-  createInProcessStores,
-  createRunEngine,
-  defineRunnable,
   type Awaitable,
   type NumberedPart,
   type PartType,
-  type Run,
-  type VoiceRunnable
-} from '@svc/registry'
-import type { ContractTest } from '@svc/registry/testing'
+  type VoiceRunnable,
+  type ContractTest
+} from '@svc/contract'
 import { decodeTones } from './tone-codec.ts'
 import { voiceLink, type TestVoiceLink, type VoiceLinkOptions } from './voice-link.ts'
 

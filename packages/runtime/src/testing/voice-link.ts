@@ -1,11 +1,13 @@
 import {
+  DEFAULT_AUDIO_FORMAT,
+  durationOf,
+  InputQueue,
   RUN_ERR_INPUT_NOT_FOUND,
   type VoiceInput,
   type VoiceLink,
   type VoiceOutput,
   type VoiceSettings
-} from '@svc/registry'
-import { DEFAULT_AUDIO_FORMAT, durationOf, InputQueue } from '@svc/registry/kit'
+} from '@svc/contract'
 import { decodeAudio, encodeAudio } from '../voice/audio/codec.ts'
 import { encodeTones } from './tone-codec.ts'
 

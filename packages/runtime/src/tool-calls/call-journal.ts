@@ -1,4 +1,4 @@
-import { RUN_ERR_DAMAGED, type Awaitable, type Journal, type YieldedPart } from '@svc/registry'
+import { RUN_ERR_DAMAGED, type Awaitable, type Journal, type YieldedPart } from '@svc/contract'
 import { isRecord } from '../schemas/plain-schema.ts'
 import { CallWork } from './call-work.ts'
 import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'

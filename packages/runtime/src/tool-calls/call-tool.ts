@@ -1,5 +1,14 @@
-import { isTellable, tellable, type Awaitable, type RunContext, type YieldedPart } from '@svc/registry'
-import { codeOf, isPromise, keepFile, toLoggable } from '@svc/registry/kit'
+import {
+  codeOf,
+  isPromise,
+  isTellable,
+  tellable,
+  toLoggable,
+  type Awaitable,
+  type RunContext,
+  type YieldedPart
+} from '@svc/contract'
+import { keepFile } from '@svc/registry/engine'
 import type { RunGuard } from '../guards/run-guard.ts'
 import { unlessAborted } from '../guards/guard.ts'
 import { approve, type ApprovalRules, type ApprovedArgs } from '../approvals/approval-manager.ts'

@@ -1,4 +1,4 @@
-import type { YieldedPart } from '@svc/registry'
+import type { YieldedPart } from '@svc/contract'
 import type { ModelToolCall } from '../models/model-answer.ts'
 import type { EmitPart } from './call-journal.ts'
 import { serveCall, type ToolCalls } from './call-tool.ts'

@@ -1,4 +1,4 @@
-import type { Journal } from '@svc/registry'
+import type { Journal } from '@svc/contract'
 
 /** A tool call as work in progress: until it ends, except while it waits for someone. */
 export class CallWork {

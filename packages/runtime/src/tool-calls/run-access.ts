@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
-import type { FinishReason, RunContext, RunnableKind } from '@svc/registry'
-import { keepFile } from '@svc/registry/kit'
+import type { FinishReason, RunContext, RunnableKind } from '@svc/contract'
+import { keepFile } from '@svc/registry/engine'
 import type { RunGuard } from '../guards/run-guard.ts'
 import type { ToolContext } from '../tools/define-tool.ts'
 import type { EmitPart } from './call-journal.ts'

@@ -1,4 +1,4 @@
-import type { ToolError, YieldedPart } from '@svc/registry'
+import type { ToolError, YieldedPart } from '@svc/contract'
 import type { ToolContentPart } from '../tools/tool-content.ts'
 
 /** A call of a tool, by the model or by another tool. */

@@ -3,8 +3,8 @@ import {
   RUN_ERR_TOOL_NAME_TAKEN,
   type ClientTool,
   type RunContext
-} from '@svc/registry'
-import type { compileForeignSchema } from '@svc/registry/schemas'
+} from '@svc/contract'
+import type { compileForeignSchema } from '@svc/contract/schemas'
 import { RUN_ERR_TOOL_CANCELED, RUN_ERR_TOOL_DECLINED } from '../errors.ts'
 import { ForeignCheck } from '../schemas/foreign-check.ts'
 import { createTool, type Tool, type ToolContext } from './define-tool.ts'
@@ -13,7 +13,7 @@ import type { ToolSet } from './tool-set.ts'
 /** Makes the tools that the caller of a run serves. */
 export async function createClientTools({ clientTools }: Pick<RunContext, 'clientTools'>): Promise<Tool[]> {
   // Loaded lazily: few runs need its pattern engine.
-  const { compileForeignSchema } = await import('@svc/registry/schemas')
+  const { compileForeignSchema } = await import('@svc/contract/schemas')
   return clientTools.map((tool) => toTool(tool, compileForeignSchema))
 }
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { tellable, type Awaitable } from '@svc/registry'
+import { tellable, type Awaitable } from '@svc/contract'
 import { isProgramCode, RUN_ERR_BAD_TOOL } from '../errors.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { requireLimits } from '../sandbox/sandbox-options.ts'

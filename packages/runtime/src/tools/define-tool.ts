@@ -1,20 +1,22 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import type {
-  Answer,
-  Awaitable,
-  ClientCall,
-  CredentialsAnswer,
-  CredentialsRequest,
-  FinishReason,
-  PartOf,
-  Principal,
-  Question,
-  RunContext,
-  RunLog,
-  RunnableKind
-} from '@svc/registry'
-import { millisecondsSchema, requireOptions, type MadeFile } from '@svc/registry/kit'
+import {
+  millisecondsSchema,
+  requireOptions,
+  type Answer,
+  type Awaitable,
+  type ClientCall,
+  type CredentialsAnswer,
+  type CredentialsRequest,
+  type FinishReason,
+  type PartOf,
+  type Principal,
+  type Question,
+  type RunContext,
+  type RunLog,
+  type RunnableKind
+} from '@svc/contract'
+import { type MadeFile } from '@svc/registry/engine'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import type { EndListener } from '../guards/run-guard.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'

@@ -1,4 +1,4 @@
-import type { ContentPart, ContentReference } from '@svc/registry'
+import type { ContentPart, ContentReference } from '@svc/contract'
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
 import { toReference } from '../files/content-reference.ts'
 

@@ -1,4 +1,4 @@
-import { createError } from '@svc/registry'
+import { createError } from '@svc/contract'
 
 /** Audio is malformed, or of a format that cannot be read. */
 export const VOICE_ERR_BAD_AUDIO = createError<[string]>('VOICE_ERR_BAD_AUDIO', 'Bad audio: %s', 422)

@@ -1,4 +1,7 @@
 import {
+  DEFAULT_AUDIO_FORMAT,
+  durationOf,
+  InputQueue,
   RUN_ERR_INPUT_NOT_FOUND,
   type AcceptedMessage,
   type ContentPart,
@@ -7,8 +10,8 @@ import {
   type VoiceInput,
   type VoiceLink,
   type VoiceOutput
-} from '@svc/registry'
-import { DEFAULT_AUDIO_FORMAT, durationOf, InputQueue, requireInput } from '@svc/registry/kit'
+} from '@svc/contract'
+import { requireInput } from '@svc/registry/engine'
 import { URL_DEFAULTS } from '../files/allowed-url.ts'
 import { hasUrls, resolveUrls } from '../files/resolve-urls.ts'
 import { loadFiles } from '../sessions/load-files.ts'

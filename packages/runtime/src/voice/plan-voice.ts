@@ -1,5 +1,4 @@
-import type { RunnableMetadata } from '@svc/registry'
-import { requireName, requireOptions } from '@svc/registry/kit'
+import { requireName, requireOptions, type RunnableMetadata } from '@svc/contract'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import type { CallPlan, SpokenTools } from './call/call-scope.ts'
 import { toWord } from './call/questions.ts'

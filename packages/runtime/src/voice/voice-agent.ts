@@ -1,12 +1,12 @@
-import type {
-  RunContext,
-  RunInput,
-  RunnableMetadata,
-  VoiceLink,
-  VoiceRunnable,
-  YieldedPart
-} from '@svc/registry'
-import { RUN_ERR_CANCELED } from '@svc/registry'
+import {
+  RUN_ERR_CANCELED,
+  type RunContext,
+  type RunInput,
+  type RunnableMetadata,
+  type VoiceLink,
+  type VoiceRunnable,
+  type YieldedPart
+} from '@svc/contract'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { reportRun } from '../children/report-run.ts'
 import { BaseRunnable } from '../runnables/base-runnable.ts'

@@ -1,6 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { Runnable } from '@svc/registry'
-import { millisecondsSchema } from '@svc/registry/kit'
+import { millisecondsSchema, type Runnable } from '@svc/contract'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 import { AgentOptionsSchema } from '../agents/agent-options.ts'

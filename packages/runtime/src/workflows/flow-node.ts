@@ -1,4 +1,4 @@
-import type { Runnable } from '@svc/registry'
+import type { Runnable } from '@svc/contract'
 import type { Validate } from '../schemas/compile-schema.ts'
 import type { Schema } from '../schemas/schema.ts'
 import type { Flow } from './flow.ts'

@@ -1,10 +1,5 @@
-import {
-  defineRunnable,
-  type ApprovalOutcome,
-  type Awaitable,
-  type Runnable,
-  type RunnableDefinition
-} from '@svc/registry'
+import { defineRunnable } from '@svc/registry'
+import { type ApprovalOutcome, type Awaitable, type Runnable, type RunnableDefinition } from '@svc/contract'
 import { prefixErrors } from '../checks/option-errors.ts'
 import { compileSchema, type Validate } from '../schemas/compile-schema.ts'
 import type { Schema } from '../schemas/schema.ts'

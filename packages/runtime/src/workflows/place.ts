@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { RunContext } from '@svc/registry'
+import type { RunContext } from '@svc/contract'
 import type { Emit } from '../children/part-channel.ts'
 import { withSource } from '../children/child-parts.ts'
 import type { RunEvents } from '../events/run-events.ts'

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { millisecondsSchema, requireName, requireOptions } from '@svc/registry/kit'
+import { millisecondsSchema, requireName, requireOptions } from '@svc/contract'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { prefixedError, nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'

@@ -1,4 +1,4 @@
-import type { Awaitable, RunContext } from '@svc/registry'
+import type { Awaitable, RunContext } from '@svc/contract'
 import type { Retry } from '../models/retry-model.ts'
 import type { DeclaredOutput } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import type { MessageInput, RunInput } from '@svc/registry'
+import type { MessageInput, RunInput } from '@svc/contract'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 import type { Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'

@@ -1,11 +1,12 @@
 import {
+  formatFaults,
   RUN_ERR_BAD_INPUT,
   RUN_ERR_CANCELED,
   type RunContext,
   type RunInput,
   type YieldedPart
-} from '@svc/registry'
-import { formatFaults, requireInput } from '@svc/registry/kit'
+} from '@svc/contract'
+import { requireInput } from '@svc/registry/engine'
 import { ChildGuard } from '../guards/child-guard.ts'
 import { awaiting, interleave, PartChannel } from '../children/part-channel.ts'
 import { recordedAnswer, type Answer } from '../children/child-parts.ts'

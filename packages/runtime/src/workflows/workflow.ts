@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/registry'
+import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/contract'
 import { BaseRunnable, type OutputSchema, type TypedRunResult } from '../runnables/base-runnable.ts'
 import type { RunOptions } from '../runnables/run-options.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createRegistry, createRunEngine, defineRunnable, type Runnable } from '@svc/registry'
-import { toRunnables } from '@svc/registry/kit'
+import { toRunnables } from '@svc/registry/engine'
 import { defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t, { type Test } from 'tap'

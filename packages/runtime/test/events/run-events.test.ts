@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { tellable } from '@svc/registry'
-import { createRedact } from '@svc/registry/kit'
+import { createRedact } from '@svc/registry/engine'
 import { channelName, EVENT_SCHEMAS, traceEvents, type RuntimeEvents } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t, { type Test } from 'tap'

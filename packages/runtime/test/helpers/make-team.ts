@@ -7,7 +7,7 @@ import {
   type RunResult,
   type StartOptions
 } from '@svc/registry'
-import { scriptedRunnable, type ScriptedAct } from '@svc/registry/testing'
+import { scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import { Team, type TeamOptions } from '@svc/runtime'
 
 /** A member that uses one token per answer. */

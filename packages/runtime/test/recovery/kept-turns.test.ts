@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { createInProcessStores, createRunEngine, type RunEngine } from '@svc/registry'
-import { createTestCluster } from '@svc/registry/testing'
+import { createTestCluster } from '@svc/testing'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { createRunEngine, type RunEngine, type Run, type Stores } from '@svc/registry'
-import { createTestCluster } from '@svc/registry/testing'
+import { createTestCluster } from '@svc/testing'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { Type } from '@sinclair/typebox'

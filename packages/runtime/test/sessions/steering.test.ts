@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { Type } from '@sinclair/typebox'
 import { createRunEngine, type NumberedPart, type Run, type RunEngine, type Stores } from '@svc/registry'
-import { createTestCluster } from '@svc/registry/testing'
+import { createTestCluster } from '@svc/testing'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t, { type Test } from 'tap'

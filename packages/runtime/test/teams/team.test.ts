@@ -6,7 +6,7 @@ import {
   globalRegistry,
   type Runnable
 } from '@svc/registry'
-import { pause, runnableContract, scriptedRunnable } from '@svc/registry/testing'
+import { pause, runnableContract, scriptedRunnable } from '@svc/testing'
 import { Agent, Team, type TeamOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'

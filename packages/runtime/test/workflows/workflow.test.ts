@@ -7,7 +7,7 @@ import {
   tellable,
   type Runnable
 } from '@svc/registry'
-import { pause, runnableContract, scriptedRunnable } from '@svc/registry/testing'
+import { pause, runnableContract, scriptedRunnable } from '@svc/testing'
 import { Agent, Workflow, type WorkflowOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { codeOf } from '@svc/registry/kit'
+import { codeOf } from '@svc/contract'
 import { STO_ERR_BAD_OPTION } from '../errors.ts'
 import { resolveOptions } from '../options.ts'
 import { copyDatabase } from './copy-database.ts'

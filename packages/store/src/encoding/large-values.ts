@@ -1,5 +1,4 @@
-import { RUN_ERR_NOT_FOUND } from '@svc/registry'
-import { createPause, encodePieces, isShort } from '@svc/registry/kit'
+import { createPause, encodePieces, isShort, RUN_ERR_NOT_FOUND } from '@svc/contract'
 import type { Kysely } from 'kysely'
 import { parseStored } from './stored-values.ts'
 import type { Tables } from '../tables.ts'

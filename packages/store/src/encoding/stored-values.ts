@@ -1,4 +1,4 @@
-import type { RunLog } from '@svc/registry'
+import type { RunLog } from '@svc/contract'
 import type { Tables } from '../tables.ts'
 
 // Damaged rows that are remembered as logged.

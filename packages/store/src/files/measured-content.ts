@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RUN_ERR_FILE_LIMIT } from '@svc/registry'
+import { RUN_ERR_FILE_LIMIT } from '@svc/contract'
 import { inPieces } from './file-bytes.ts'
 
 /** How many bytes a file may have, and the limit that says so. */

@@ -1,5 +1,4 @@
-import type { StoredRun } from '@svc/registry'
-import { newRunId, randomId } from '@svc/registry/kit'
+import { newRunId, randomId, type StoredRun } from '@svc/contract'
 import type { Commit } from '../commit.ts'
 import { removeRuns, toRunRow } from '../rows/run-rows.ts'
 

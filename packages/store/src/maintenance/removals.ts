@@ -1,4 +1,4 @@
-import type { RunStore } from '@svc/registry'
+import type { RunStore } from '@svc/contract'
 import type { ExpiredDays } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { removeRuns } from '../rows/run-rows.ts'

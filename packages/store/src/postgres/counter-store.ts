@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Counted, CounterStore, CounterWindow } from '@svc/registry'
-import { MAX_COUNTER_WINDOW } from '@svc/registry/store-kit'
+import type { Counted, CounterStore, CounterWindow } from '@svc/contract'
+import { MAX_COUNTER_WINDOW } from '@svc/registry/engine'
 import { bigintArray, intArray, textArray } from './lane/binary-arrays.ts'
 import type { Query } from './query.ts'
 

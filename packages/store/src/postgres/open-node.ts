@@ -1,5 +1,4 @@
-import type { Awaitable, InputOutcome, RunLog } from '@svc/registry'
-import { sessionKeyText } from '@svc/registry/store-kit'
+import { sessionKeyText, type Awaitable, type InputOutcome, type RunLog } from '@svc/contract'
 import type { ClientConfig } from 'pg'
 import type { Kysely } from 'kysely'
 import type { Backend, NodeParts } from '../backend.ts'

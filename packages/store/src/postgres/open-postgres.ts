@@ -1,5 +1,4 @@
-import type { RunLog } from '@svc/registry'
-import { codeOf, toLoggable } from '@svc/registry/kit'
+import { codeOf, toLoggable, type RunLog } from '@svc/contract'
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely'
 import type { Backend } from '../backend.ts'
 import { PATIENCE } from '../commit.ts'

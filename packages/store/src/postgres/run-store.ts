@@ -1,4 +1,4 @@
-import { REG_ERR_BAD_CURSOR, type LeftRun, type RunStore } from '@svc/registry'
+import { REG_ERR_BAD_CURSOR, type LeftRun, type RunStore } from '@svc/contract'
 import { PART_BYTES } from '../rows/run-rows.ts'
 import type { LocalLogs } from '../runs/local-logs.ts'
 import type { PostgresLease } from './nodes/node-lease.ts'

@@ -1,4 +1,4 @@
-import { randomId } from '@svc/registry/kit'
+import { randomId } from '@svc/contract'
 import { sql, type Transaction } from 'kysely'
 import type { Tables } from '../tables.ts'
 

@@ -1,4 +1,4 @@
-import { RUNNABLE_KINDS, type RunnableKey, type RunScope } from '@svc/registry'
+import { RUNNABLE_KINDS, type RunnableKey, type RunScope } from '@svc/contract'
 import type { ExpressionBuilder } from 'kysely'
 import type { Tables } from '../tables.ts'
 

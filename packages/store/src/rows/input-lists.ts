@@ -5,14 +5,14 @@ import type {
   InputSummary,
   PendingSummary,
   RunSummary
-} from '@svc/registry'
+} from '@svc/contract'
 import {
   formatInputCursor,
   MAX_LISTED_INPUTS,
   NOTHING_PENDING,
   parseInputCursor,
   runIdOf
-} from '@svc/registry/store-kit'
+} from '@svc/contract/stores'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable } from 'kysely'
 import { toInputSummary } from './input-rows.ts'
 import { isIn } from './in-scope.ts'

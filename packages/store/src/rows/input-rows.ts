@@ -1,5 +1,5 @@
-import type { InputOutcome, InputSummary, StoredInput } from '@svc/registry'
-import { MAX_LISTED_ARGS, previewOfJson } from '@svc/registry/store-kit'
+import type { InputOutcome, InputSummary, StoredInput } from '@svc/contract'
+import { MAX_LISTED_ARGS, previewOfJson } from '@svc/contract/stores'
 import type { Insertable, Kysely, Selectable } from 'kysely'
 import { parseLarge, toShortJson } from '../encoding/large-values.ts'
 import { parseStored } from '../encoding/stored-values.ts'

@@ -1,5 +1,5 @@
-import type { MetadataFilter } from '@svc/registry'
-import { formatRunCursor, hasMetadata } from '@svc/registry/store-kit'
+import { hasMetadata, type MetadataFilter } from '@svc/contract'
+import { formatRunCursor } from '@svc/contract/stores'
 import type { SelectQueryBuilder } from 'kysely'
 import { parseMetadata } from './run-rows.ts'
 import type { Tables } from '../tables.ts'

@@ -1,5 +1,4 @@
-import type { SessionKey, SessionKeyQuery } from '@svc/registry'
-import { parseSessionKey } from '@svc/registry/store-kit'
+import { parseSessionKey, type SessionKey, type SessionKeyQuery } from '@svc/contract'
 import { sql, type Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 

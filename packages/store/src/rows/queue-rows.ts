@@ -4,7 +4,7 @@ import {
   type NextRun,
   type RunnableKind,
   type RunStatus
-} from '@svc/registry'
+} from '@svc/contract'
 import { sql, type Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 

@@ -1,4 +1,4 @@
-import type { LogEntry, QueuedStart, RunSummary, StoredRun } from '@svc/registry'
+import type { LogEntry, QueuedStart, RunSummary, StoredRun } from '@svc/contract'
 import type { Transaction } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { findByStartKey } from './run-lists.ts'

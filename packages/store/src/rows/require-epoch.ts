@@ -1,4 +1,4 @@
-import { RUN_ERR_FENCED, type RunFence } from '@svc/registry'
+import { RUN_ERR_FENCED, type RunFence } from '@svc/contract'
 import type { Kysely } from 'kysely'
 import { Refused } from '../commit.ts'
 import type { Tables } from '../tables.ts'

@@ -11,8 +11,8 @@ import type {
   LeftPage,
   LeftQuery,
   Wanted
-} from '@svc/registry'
-import { pageOf, parseRunCursor } from '@svc/registry/store-kit'
+} from '@svc/contract'
+import { pageOf, parseRunCursor } from '@svc/contract/stores'
 import {
   sql,
   type Expression,

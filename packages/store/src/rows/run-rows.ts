@@ -1,14 +1,14 @@
 import {
   isTerminalStatus,
   RUN_ERR_DAMAGED,
+  toStoredError,
   type LeftTurn,
   type RunMetadata,
   type RunResult,
   type RunStatus,
   type StoredError,
   type StoredRun
-} from '@svc/registry'
-import { toStoredError } from '@svc/registry/kit'
+} from '@svc/contract'
 import type { Insertable, Kysely, Selectable } from 'kysely'
 import { readInputs } from './input-rows.ts'
 import { parseLarge, RESULT } from '../encoding/large-values.ts'

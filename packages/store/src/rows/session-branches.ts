@@ -1,4 +1,4 @@
-import { RUN_ERR_NO_TURN } from '@svc/registry'
+import { RUN_ERR_NO_TURN } from '@svc/contract'
 import type { Kysely, Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'
 

@@ -1,5 +1,4 @@
-import { RUN_ERR_SESSION_EXISTS, type SessionKey } from '@svc/registry'
-import { parseSessionKey, sessionKeyText } from '@svc/registry/store-kit'
+import { parseSessionKey, RUN_ERR_SESSION_EXISTS, sessionKeyText, type SessionKey } from '@svc/contract'
 import type { Kysely, Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { findBase, findNewest, findStretches, requireTurn, type Place } from './session-branches.ts'

@@ -1,5 +1,5 @@
-import { sessionKeyText, runIdOfTurn } from '@svc/registry/store-kit'
-import type { Continuation } from '@svc/registry'
+import { sessionKeyText, type Continuation } from '@svc/contract'
+import { runIdOfTurn } from '@svc/contract/stores'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 import {

@@ -1,5 +1,5 @@
-import type { SessionPage, SessionQuery, StoredSession } from '@svc/registry'
-import { formatSessionCursor, parseSessionCursor } from '@svc/registry/store-kit'
+import type { SessionPage, SessionQuery, StoredSession } from '@svc/contract'
+import { formatSessionCursor, parseSessionCursor } from '@svc/contract/stores'
 import { sql, type Kysely, type Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { isIn } from './in-scope.ts'

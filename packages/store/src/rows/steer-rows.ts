@@ -1,4 +1,4 @@
-import { RUN_ERR_DAMAGED, type SteeringMessage, type StoredSteer } from '@svc/registry'
+import { RUN_ERR_DAMAGED, type SteeringMessage, type StoredSteer } from '@svc/contract'
 import type { Kysely, Selectable } from 'kysely'
 import { parseStored } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'

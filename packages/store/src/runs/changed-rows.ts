@@ -1,5 +1,5 @@
-import { isTerminalStatus, type Awaitable, type RunChange } from '@svc/registry'
-import { reportedChange } from '@svc/registry/store-kit'
+import { isTerminalStatus, type Awaitable, type RunChange } from '@svc/contract'
+import { reportedChange } from '@svc/registry/engine'
 import { encodeLarge, RESULT, toShortJson } from '../encoding/large-values.ts'
 import { toInputRow, toLongArgs, toShortArgs, type RowArgs } from '../rows/input-rows.ts'
 import { MAX_IN_ROW } from '../rows/run-rows.ts'

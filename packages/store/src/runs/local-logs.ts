@@ -1,4 +1,4 @@
-import type { LogEntry, ReadLimit } from '@svc/registry'
+import type { LogEntry, ReadLimit } from '@svc/contract'
 import { Tail, type TailLimit } from './tail.ts'
 
 /** Called for new parts, and with `true` after the last one. */

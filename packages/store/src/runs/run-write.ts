@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@svc/registry'
+import type { WebhookEvent } from '@svc/contract'
 import type { Insertable } from 'kysely'
 import type { Tables } from '../tables.ts'
 

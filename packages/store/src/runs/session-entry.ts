@@ -1,5 +1,5 @@
-import { RUN_ERR_FENCED, type SessionIndex } from '@svc/registry'
-import { sessionKeyText, type SessionFollowers } from '@svc/registry/store-kit'
+import { RUN_ERR_FENCED, sessionKeyText, type SessionIndex } from '@svc/contract'
+import { type SessionFollowers } from '@svc/contract/stores'
 import { toSessionRow } from '../rows/session-rows.ts'
 import type { RunWriter } from './run-write.ts'
 

@@ -1,4 +1,5 @@
 import {
+  isPromise,
   isTerminalStatus,
   RUN_ERR_FENCED,
   type LogEntry,
@@ -6,8 +7,7 @@ import {
   type RunChange,
   type StepRecord,
   type StreamLog
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+} from '@svc/contract'
 import { PART_BYTES } from '../rows/run-rows.ts'
 import { toChangedRows } from './changed-rows.ts'
 import type { LocalLogs } from './local-logs.ts'

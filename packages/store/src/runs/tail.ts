@@ -1,5 +1,5 @@
-import type { LogEntry, ReadLimit } from '@svc/registry'
-import { sizeOfEntry } from '@svc/registry/store-kit'
+import type { LogEntry, ReadLimit } from '@svc/contract'
+import { sizeOfEntry } from '@svc/contract/stores'
 
 /** How much of a log is kept: entries, and characters of JSON. */
 export interface TailLimit {

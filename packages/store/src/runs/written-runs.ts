@@ -1,4 +1,5 @@
 import {
+  isPromise,
   RUN_ERR_FENCED,
   RUN_ERR_TOO_MANY_RUNS,
   type Awaitable,
@@ -7,8 +8,7 @@ import {
   type RunSummary,
   type StoredRun,
   type StreamLog
-} from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+} from '@svc/contract'
 import type { Kysely } from 'kysely'
 import { findByStartKey, findRun } from '../rows/run-lists.ts'
 import { toRunRow } from '../rows/run-rows.ts'

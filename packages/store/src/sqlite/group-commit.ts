@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isPromise } from '@svc/registry/kit'
+import { isPromise } from '@svc/contract'
 import type { Kysely } from 'kysely'
 import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
 import { STO_ERR_CLOSED } from '../errors.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { isTerminalStatus, type LogEntry, type ReadLimit } from '@svc/registry'
-import { entryFromJson, SessionFollowers } from '@svc/registry/store-kit'
+import { isTerminalStatus, type LogEntry, type ReadLimit } from '@svc/contract'
+import { entryFromJson, SessionFollowers } from '@svc/contract/stores'
 import { sql, type Kysely } from 'kysely'
 import type { Backend } from '../backend.ts'
 import type { Commit } from '../commit.ts'

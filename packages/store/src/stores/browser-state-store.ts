@@ -1,5 +1,4 @@
-import type { BrowserState, BrowserStateStore } from '@svc/registry'
-import { sessionKeyText } from '@svc/registry/store-kit'
+import { sessionKeyText, type BrowserState, type BrowserStateStore } from '@svc/contract'
 import type { Kysely } from 'kysely'
 import { decrypt, encrypt } from '../encoding/encrypted.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'

@@ -1,4 +1,4 @@
-import type { CheckpointStore } from '@svc/registry'
+import type { CheckpointStore } from '@svc/contract'
 import { sql, type Kysely } from 'kysely'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import type { Tables } from '../tables.ts'

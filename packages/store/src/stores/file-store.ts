@@ -1,5 +1,4 @@
-import { RUN_ERR_FILE_LIMIT, type FileStore, type RunFence, type StoredFile } from '@svc/registry'
-import { randomId } from '@svc/registry/kit'
+import { randomId, RUN_ERR_FILE_LIMIT, type FileStore, type RunFence, type StoredFile } from '@svc/contract'
 import type { Kysely, Selectable } from 'kysely'
 import type { SkipDamaged } from '../encoding/stored-values.ts'
 import type { FileBytes } from '../files/file-bytes.ts'

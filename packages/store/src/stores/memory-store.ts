@@ -1,4 +1,4 @@
-import type { MemoryItem, MemoryStore } from '@svc/registry'
+import type { MemoryItem, MemoryStore } from '@svc/contract'
 import type { Kysely, Selectable } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { removeEmptySpaces } from '../maintenance/sweep-memories.ts'

@@ -1,4 +1,4 @@
-import { weighWord, wordsOf } from '@svc/registry/store-kit'
+import { weighWord, wordsOf } from '@svc/contract/stores'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Tables } from '../tables.ts'
 

@@ -1,5 +1,5 @@
-import type { BusyReceivers, ClaimedDelivery, StoredDelivery, WebhookStore } from '@svc/registry'
-import { formatSeqCursor, parseSeqCursor } from '@svc/registry/store-kit'
+import type { BusyReceivers, ClaimedDelivery, StoredDelivery, WebhookStore } from '@svc/contract'
+import { formatSeqCursor, parseSeqCursor } from '@svc/contract/stores'
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'

@@ -1,4 +1,4 @@
-import type { PushConfig, TaskStore } from '@svc/registry'
+import type { PushConfig, TaskStore } from '@svc/contract'
 import type { ExpressionBuilder, Kysely, NotNull } from 'kysely'
 import type { Claimant } from '../backend.ts'
 import type { Commit } from '../commit.ts'

@@ -1,5 +1,4 @@
-import type { RemoteSessionStore } from '@svc/registry'
-import { sessionKeyText } from '@svc/registry/store-kit'
+import { sessionKeyText, type RemoteSessionStore } from '@svc/contract'
 import type { Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { findSessionKeys } from '../rows/of-session.ts'

@@ -1,4 +1,4 @@
-import type { NextQuery, NextRun, RunQueue } from '@svc/registry'
+import type { NextQuery, NextRun, RunQueue } from '@svc/contract'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'
 import type { Commit } from '../commit.ts'

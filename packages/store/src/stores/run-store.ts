@@ -1,5 +1,5 @@
-import { RUN_ERR_DAMAGED, type RunStore } from '@svc/registry'
-import { MAX_LISTED_ARGS } from '@svc/registry/store-kit'
+import { RUN_ERR_DAMAGED, type RunStore } from '@svc/contract'
+import { MAX_LISTED_ARGS } from '@svc/contract/stores'
 import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { findInput, listInputs } from '../rows/input-lists.ts'

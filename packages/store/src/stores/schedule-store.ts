@@ -5,8 +5,8 @@ import {
   type ScheduleState,
   type ScheduleStore,
   type StoredSchedule
-} from '@svc/registry'
-import { pageOf, parseRunCursor } from '@svc/registry/store-kit'
+} from '@svc/contract'
+import { pageOf, parseRunCursor } from '@svc/contract/stores'
 import { sql, type Insertable, type Kysely, type Selectable, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'
 import { Refused, type Commit } from '../commit.ts'

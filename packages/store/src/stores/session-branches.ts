@@ -1,5 +1,5 @@
-import type { TurnBranches } from '@svc/registry'
-import { runIdOfTurn } from '@svc/registry/store-kit'
+import type { TurnBranches } from '@svc/contract'
+import { runIdOfTurn } from '@svc/contract/stores'
 import type { Kysely } from 'kysely'
 import { findBase, findStretches, isOn, type Place, type Stretch } from '../rows/session-branches.ts'
 import type { Tables } from '../tables.ts'

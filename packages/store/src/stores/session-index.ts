@@ -1,5 +1,5 @@
-import type { MessagePage, SessionIndex } from '@svc/registry'
-import { formatMessageCursor, parseMessageCursor, sessionKeyText } from '@svc/registry/store-kit'
+import { sessionKeyText, type MessagePage, type SessionIndex } from '@svc/contract'
+import { formatMessageCursor, parseMessageCursor } from '@svc/contract/stores'
 import type { Kysely } from 'kysely'
 import { refuse, type Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'

@@ -1,5 +1,4 @@
-import type { SessionMessage, StoredMessage } from '@svc/registry'
-import { createPause } from '@svc/registry/kit'
+import { createPause, type SessionMessage, type StoredMessage } from '@svc/contract'
 import { sql, type ExpressionBuilder, type Kysely } from 'kysely'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
 import {

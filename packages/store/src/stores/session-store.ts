@@ -1,5 +1,5 @@
-import type { SessionKey, SessionMessage, SessionStore } from '@svc/registry'
-import { isOwnTurn, sessionKeyText, titleOf, type SessionLocks } from '@svc/registry/store-kit'
+import { sessionKeyText, type SessionKey, type SessionMessage, type SessionStore } from '@svc/contract'
+import { isOwnTurn, titleOf, type SessionLocks } from '@svc/contract/stores'
 import { sql, type Kysely } from 'kysely'
 import { refuse, type Commit } from '../commit.ts'
 import type { SkipDamaged } from '../encoding/stored-values.ts'

@@ -1,5 +1,5 @@
-import type { StoredTask, TaskStore } from '@svc/registry'
-import { formatRunCursor, parseRunCursor } from '@svc/registry/store-kit'
+import type { StoredTask, TaskStore } from '@svc/contract'
+import { formatRunCursor, parseRunCursor } from '@svc/contract/stores'
 import type { Kysely } from 'kysely'
 import type { Claimant } from '../backend.ts'
 import type { Commit } from '../commit.ts'

@@ -3,8 +3,9 @@ import {
   type StoredWebhook,
   type WebhookEvent,
   type WebhookStore
-} from '@svc/registry'
-import { pageOf, hostOf, parseRunCursor } from '@svc/registry/store-kit'
+} from '@svc/contract'
+import { pageOf, parseRunCursor } from '@svc/contract/stores'
+import { hostOf } from '@svc/registry/engine'
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
 import { Refused, type Commit } from '../commit.ts'
 import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { storedRun } from '@svc/registry/testing'
+import { storedRun } from '@svc/testing'
 import { createStore } from '@svc/store'
 
 // Keeps files and says which, then writes one without end, until it is killed.

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { createRunEngine } from '@svc/registry'
-import { codeOf, scriptedRunnable } from '@svc/registry/testing'
+import { codeOf, scriptedRunnable } from '@svc/testing'
 import { createStore } from '@svc/store'
 
 // Starts as a service does and runs something without end; says which run, or why it cannot start.

@@ -1,4 +1,4 @@
-import { storedRun } from '@svc/registry/testing'
+import { storedRun } from '@svc/testing'
 import { createStore } from '@svc/store'
 
 /** What a node reports that its parent asks. */

@@ -18,7 +18,7 @@ import {
   sessionTreeContract,
   taskStoreContract,
   webhookStoreContract
-} from '@svc/registry/testing'
+} from '@svc/testing'
 import type { Test } from 'tap'
 import type { OpenStore } from './each-store.ts'
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { createStore } from '@svc/store'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 
 // Appends without end and says what is acknowledged, until it is killed.
 const [, , url = ''] = process.argv

@@ -1,4 +1,4 @@
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import t from 'tap'
 import { eachStore } from '../helpers/each-store.ts'
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunLog } from '@svc/registry'
-import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { codeOf, storedRun, textEntry } from '@svc/testing'
 import { startPostgres, startProxy, type Postgres } from '@tools/postgres'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'

@@ -1,4 +1,4 @@
-import { storedRun } from '@svc/registry/testing'
+import { storedRun } from '@svc/testing'
 import type { Store } from '@svc/store'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'

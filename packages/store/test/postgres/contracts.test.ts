@@ -1,4 +1,4 @@
-import { counterStoreContract } from '@svc/registry/testing'
+import { counterStoreContract } from '@svc/testing'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { storeContracts } from '../helpers/store-contracts.ts'

@@ -7,8 +7,8 @@ import {
   type Runnable,
   type SessionKey
 } from '@svc/registry'
-import { createRedact } from '@svc/registry/kit'
-import { codeOf, scriptedRunnable, steppedRunnable } from '@svc/registry/testing'
+import { createRedact } from '@svc/registry/engine'
+import { codeOf, scriptedRunnable, steppedRunnable } from '@svc/testing'
 import type { Store } from '@svc/store'
 import t, { type Test } from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
-import { codeOf, storedRun } from '@svc/registry/testing'
+import { codeOf, storedRun } from '@svc/testing'
 import t from 'tap'
 import { onPostgres, type StoreOnPostgres } from '../helpers/each-store.ts'
 

@@ -1,4 +1,4 @@
-import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { codeOf, storedRun, textEntry } from '@svc/testing'
 import { startProxy } from '@tools/postgres'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'

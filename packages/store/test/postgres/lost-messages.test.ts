@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ControlMessage, LogEntry } from '@svc/registry'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import type { Store } from '@svc/store'
 import { startProxy } from '@tools/postgres'
 import t from 'tap'

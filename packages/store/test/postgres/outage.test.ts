@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import { startPostgres, startProxy } from '@tools/postgres'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { startProxy } from '@tools/postgres'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'

@@ -1,5 +1,5 @@
-import { newRunId } from '@svc/registry/kit'
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { newRunId } from '@svc/contract'
+import { storedRun, textEntry } from '@svc/testing'
 import t from 'tap'
 import { onPostgres, type StoreOnPostgres } from '../helpers/each-store.ts'
 

@@ -1,4 +1,4 @@
-import { storedRun, textEntry } from '@svc/registry/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import type { Store } from '@svc/store'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'

@@ -1,4 +1,4 @@
-import { twoStoresContract, type NodeStores } from '@svc/registry/testing'
+import { twoStoresContract, type NodeStores } from '@svc/testing'
 import { createStore } from '@svc/store'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'

@@ -1,5 +1,5 @@
 import { RUNNABLE_KINDS } from '@svc/registry'
-import { SessionFollowers } from '@svc/registry/store-kit'
+import { SessionFollowers } from '@svc/contract/stores'
 import { Kysely } from 'kysely'
 import t from 'tap'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'

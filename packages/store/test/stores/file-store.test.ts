@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { buffer } from 'node:stream/consumers'
 import { createRunEngine, defineRunnable, type FileStore, type RunLog } from '@svc/registry'
-import { codeOf, storedRun, textEntry } from '@svc/registry/testing'
+import { codeOf, storedRun, textEntry } from '@svc/testing'
 import { createStore, type Store, type StoreOptions } from '@svc/store'
 import t, { type Test } from 'tap'
 

@@ -1,12 +1,14 @@
-import type { RunnableKind } from '@svc/registry'
-import { reserveMemory, sendFile, sendJson } from '@svc/registry/kit'
+import type { RunnableKind } from '@svc/contract'
 import {
   cancelActiveRun,
   findActiveRun,
   requireRunOf,
+  reserveMemory,
+  sendFile,
+  sendJson,
   tieToClient,
   type WireSurface
-} from '@svc/registry/wire-kit'
+} from '@svc/surface'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import { fileUrlIn, sendStream, type Chat } from './chat.ts'

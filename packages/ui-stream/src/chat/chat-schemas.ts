@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Type, type Static } from '@sinclair/typebox'
-import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/registry/kit'
-import { jsonReply } from '@svc/registry/wire-kit'
+import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/contract'
+import { jsonReply } from '@svc/surface'
 import { UiChunkSchema } from '../wire/chunks.ts'
 import { UiMessageSchema } from '../wire/messages.ts'
 

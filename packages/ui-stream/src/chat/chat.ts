@@ -1,7 +1,13 @@
-import type { RunnableKind } from '@svc/registry'
-import { baseUrlOf, type AddressedRequest } from '@svc/registry/kit'
-import { createSseStream, SSE_HEADERS } from '@svc/registry/sse'
-import { fileUrlsAt, type FileUrl, type WireSurface } from '@svc/registry/wire-kit'
+import type { RunnableKind } from '@svc/contract'
+import {
+  baseUrlOf,
+  createSseStream,
+  fileUrlsAt,
+  SSE_HEADERS,
+  type AddressedRequest,
+  type FileUrl,
+  type WireSurface
+} from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
 import type { MessageChunks } from '../projection/message-chunks.ts'

@@ -1,11 +1,5 @@
-import { RUN_ERR_LOG_GONE } from '@svc/registry'
-import {
-  answerInputs,
-  readPresent,
-  requireRunOf,
-  tieToClient,
-  type WireSurface
-} from '@svc/registry/wire-kit'
+import { RUN_ERR_LOG_GONE } from '@svc/contract'
+import { answerInputs, readPresent, requireRunOf, tieToClient, type WireSurface } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED } from '../errors.ts'
 import { readAnswers } from '../messages/read-answers.ts'

@@ -1,14 +1,20 @@
-import { RUN_ERR_SESSION_NOT_FOUND, type Principal, type StoredSession } from '@svc/registry'
-import { codeOf, estimateLength, requireSession } from '@svc/registry/kit'
+import {
+  codeOf,
+  estimateLength,
+  RUN_ERR_SESSION_NOT_FOUND,
+  type Principal,
+  type StoredSession
+} from '@svc/contract'
 import {
   findActiveRun,
   readTurn,
   readTurns,
+  requireSession,
   runsOfConversation,
   type FileUrl,
   type Turn,
   type WireSurface
-} from '@svc/registry/wire-kit'
+} from '@svc/surface'
 import { messagesOfRun, messagesOfTurn } from '../messages/messages-of-run.ts'
 import type { UiMessage } from '../wire/messages.ts'
 import type { Chat } from './chat.ts'

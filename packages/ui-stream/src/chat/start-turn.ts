@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto'
-import type { Principal, RunBody, Runnable, StartKey } from '@svc/registry'
+import { givenOf, type Principal, type RunBody, type Runnable, type StartKey } from '@svc/contract'
 import {
-  givenOf,
   ownerOfSessions,
   requireAllowed,
   requireExposed,
   requireSession,
-  toStartOptions
-} from '@svc/registry/kit'
-import { runsOfConversation, startUnlessWaiting, tieToClient, type WireSurface } from '@svc/registry/wire-kit'
+  runsOfConversation,
+  startUnlessWaiting,
+  tieToClient,
+  toStartOptions,
+  type WireSurface
+} from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_BAD_REQUEST, UI_ERR_CHAT_WAITS } from '../errors.ts'
 import { toInput } from '../messages/to-input.ts'

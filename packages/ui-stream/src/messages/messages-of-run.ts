@@ -1,5 +1,5 @@
-import type { PartOf, RunEngine, RunFile } from '@svc/registry'
-import { partsOfTurn, readPresent, type FileUrl, type Turn } from '@svc/registry/wire-kit'
+import type { PartOf, RunFile } from '@svc/contract'
+import { partsOfTurn, readPresent, type FileUrl, type RunEngine, type Turn } from '@svc/surface'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import type { UiMessage, UiPart } from '../wire/messages.ts'
 import { MessageBuilder } from './build-message.ts'

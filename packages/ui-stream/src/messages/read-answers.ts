@@ -1,4 +1,4 @@
-import type { GivenAnswer } from '@svc/registry/wire-kit'
+import type { GivenAnswer } from '@svc/surface'
 import type { MessageChunks } from '../projection/message-chunks.ts'
 import type { UiMessage, UiPart } from '../wire/messages.ts'
 

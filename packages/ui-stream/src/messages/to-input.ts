@@ -1,5 +1,5 @@
-import type { ContentPart, Runnable, RunInput } from '@svc/registry'
-import { contentOfFile } from '@svc/registry/wire-kit'
+import type { ContentPart, Runnable, RunInput } from '@svc/contract'
+import { contentOfFile } from '@svc/surface'
 import { UI_ERR_BAD_MESSAGE } from '../errors.ts'
 import type { UiMessage, UiPart } from '../wire/messages.ts'
 

@@ -1,5 +1,4 @@
-import type { NumberedPart, PartOf, PartType, RunFile } from '@svc/registry'
-import { fileOfAudio } from '@svc/registry/kit'
+import { fileOfAudio, type NumberedPart, type PartOf, type PartType, type RunFile } from '@svc/contract'
 import type { UiChunk } from '../wire/chunks.ts'
 
 /** The logged part of a type. */

@@ -1,4 +1,4 @@
-import type { PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/contract'
 import type { UiChunk } from '../wire/chunks.ts'
 
 interface MemberAnswer {

@@ -1,5 +1,5 @@
-import type { NumberedPart, PartOf } from '@svc/registry'
-import { isToolPart, RunActivity, type FileUrl } from '@svc/registry/wire-kit'
+import { isToolPart, RunActivity, type NumberedPart, type PartOf } from '@svc/contract'
+import { type FileUrl } from '@svc/surface'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
 import { MemberChunks } from './member-chunks.ts'

@@ -1,6 +1,4 @@
-import type { PartOf } from '@svc/registry'
-import { ToolCallList } from '@svc/registry/kit'
-import type { ToolPart } from '@svc/registry/wire-kit'
+import { ToolCallList, type PartOf, type ToolPart } from '@svc/contract'
 import type { UiChunk } from '../wire/chunks.ts'
 
 /** A tool call as the message shows it. */

@@ -1,5 +1,5 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
-import { FinishReasonSchema, UsageSchema } from '@svc/registry/kit'
+import { FinishReasonSchema, UsageSchema } from '@svc/contract'
 
 // Version 1 of the UI message stream, as `uiMessageChunkSchema` of the npm package `ai` has it: the chunks that this package sends,
 // none that the oldest clients of version 7 refuse.

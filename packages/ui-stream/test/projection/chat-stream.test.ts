@@ -1,5 +1,5 @@
 import type { NumberedPart, Part } from '@svc/registry'
-import { entryFromJson } from '@svc/registry/store-kit'
+import { entryFromJson } from '@svc/contract/stores'
 import t from 'tap'
 import { ChatStream, type StreamStart } from '../../src/projection/chat-stream.ts'
 import { MessageChunks } from '../../src/projection/message-chunks.ts'

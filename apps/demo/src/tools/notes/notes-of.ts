@@ -1,5 +1,5 @@
 import type { MemoryItem, RunContext } from '@svc/registry'
-import { KeyedLock } from '@svc/registry/store-kit'
+import { KeyedLock } from '@svc/contract/stores'
 
 const NAMESPACE = 'notes'
 /** Namespace of an item that holds the last number given, so that it outlives every single note. */

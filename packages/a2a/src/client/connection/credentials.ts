@@ -1,4 +1,5 @@
-import { createRedact, dropOldest } from '@svc/registry/kit'
+import { createRedact } from '@svc/surface'
+import { dropOldest } from '@svc/contract'
 import type { RemoteAgentOptions } from '../remote-options.ts'
 
 /** The last values sent: a token may change with every request. */

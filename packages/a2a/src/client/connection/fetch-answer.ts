@@ -1,4 +1,4 @@
-import { isTellable } from '@svc/registry'
+import { isTellable } from '@svc/contract'
 import { A2A_ERR_REMOTE } from '../../errors.ts'
 
 /** How long to wait for an answer. */

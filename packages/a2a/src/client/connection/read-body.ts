@@ -1,4 +1,4 @@
-import { unlessLate } from '@svc/registry/kit'
+import { unlessLate } from '@svc/contract'
 import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
 
 /** An answer stalls before its end. */

@@ -1,4 +1,4 @@
-import { codeOf } from '@svc/registry/kit'
+import { codeOf } from '@svc/contract'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
 
 /** Temporary refusals: RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4; RFC 8470, section 5.2. */

@@ -1,6 +1,5 @@
 import type { ClientReadableStream, ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
-import { isTellable } from '@svc/registry'
-import { unlessLate } from '@svc/registry/kit'
+import { isTellable, unlessLate } from '@svc/contract'
 import type {
   RemoteCall,
   RemoteRequest,

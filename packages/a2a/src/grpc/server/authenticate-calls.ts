@@ -1,6 +1,5 @@
 import { ServerInterceptingCall, type Metadata, type ServerInterceptor } from '@grpc/grpc-js'
-import { ANONYMOUS, type Principal } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import { ANONYMOUS, isPromise, type Principal } from '@svc/contract'
 import { identifyCaller } from '../../auth/authenticate-requests.ts'
 import type { GrpcHost } from '../../bindings/grpc-binding.ts'
 import type { Codec } from '../../wire/codec.ts'

@@ -1,5 +1,5 @@
 import type { Metadata } from '@grpc/grpc-js'
-import type { Principal, RunLog } from '@svc/registry'
+import type { Principal, RunLog } from '@svc/contract'
 import type { GrpcHost } from '../../bindings/grpc-binding.ts'
 import type { Answer, Caller } from '../../model/requests.ts'
 

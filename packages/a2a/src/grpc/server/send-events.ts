@@ -1,6 +1,6 @@
 import type { ServerWritableStream } from '@grpc/grpc-js'
-import { RUN_ERR_DRAINING } from '@svc/registry'
-import { isPromise, LogReader } from '@svc/registry/kit'
+import { isPromise, RUN_ERR_DRAINING } from '@svc/contract'
+import { LogReader } from '@svc/surface'
 import type { TaskEvent } from '../../model/task.ts'
 import type { Surface } from '../../service/surface.ts'
 import type { TaskStream } from '../../tasks/task-stream.ts'

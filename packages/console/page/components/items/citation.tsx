@@ -1,4 +1,4 @@
-import type { PartOf } from '@svc/registry'
+import type { PartOf } from '@svc/contract'
 import { cleanLine } from '../clean-text.ts'
 import { WebLink } from '../web-link.tsx'
 

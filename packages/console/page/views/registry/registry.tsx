@@ -1,4 +1,4 @@
-import type { RunnableMetadata } from '@svc/registry'
+import type { RunnableMetadata } from '@svc/contract'
 import { hrefOf, type Route } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'
 import { Empty, ErrorNotice } from '../../components/notice.tsx'

@@ -1,4 +1,4 @@
-import type { RunnableMetadata } from '@svc/registry'
+import type { RunnableMetadata } from '@svc/contract'
 import { getRunnable, type RunnableRef } from '../../api/resources.ts'
 import { hrefOf } from '../../app/router.ts'
 import { cleanLine, cleanText } from '../../components/clean-text.ts'

@@ -1,4 +1,4 @@
-import type { RunStatus } from '@svc/registry'
+import type { RunStatus } from '@svc/contract'
 import { useCallback, useMemo } from 'preact/hooks'
 import { hrefOf, type Route } from '../../app/router.ts'
 import type { RunFilter, RunItem } from '../../api/resources.ts'

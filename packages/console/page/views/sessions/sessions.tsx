@@ -1,4 +1,4 @@
-import type { Session } from '@svc/registry'
+import type { Session } from '@svc/contract'
 import { useCallback, useMemo, useState } from 'preact/hooks'
 import { hrefOf, type Route } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'

@@ -1,4 +1,4 @@
-import type { RunnableMetadata } from '@svc/registry'
+import type { RunnableMetadata } from '@svc/contract'
 import { useState } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
 import { asSchema, initialOf } from '../../components/schema-form/read-schema.ts'

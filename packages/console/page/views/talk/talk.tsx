@@ -1,4 +1,4 @@
-import type { RunnableKind } from '@svc/registry'
+import type { RunnableKind } from '@svc/contract'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { getRunnable } from '../../api/resources.ts'
 import { announce } from '../../app/announcer.tsx'

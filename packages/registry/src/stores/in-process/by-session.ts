@@ -1,11 +1,12 @@
-import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
-import type { RunFence } from '../../contract/ports/node-lease.ts'
 import {
   isOfSession,
+  isPromise,
   sessionKeyText,
+  type Awaitable,
+  type RunFence,
   type SessionKey,
   type SessionKeyQuery
-} from '../../contract/ports/session-store.ts'
+} from '@svc/contract'
 import { RecentMap } from './recent-map.ts'
 
 /** Refuses what a run writes that was leased again or removed. */

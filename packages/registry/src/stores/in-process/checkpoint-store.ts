@@ -1,5 +1,4 @@
-import { RUN_ERR_FENCED } from '../../errors.ts'
-import type { CheckpointStore } from '../../contract/ports/checkpoint-store.ts'
+import { RUN_ERR_FENCED, type CheckpointStore } from '@svc/contract'
 
 /** Checkpoints in process memory. */
 export function createInProcessCheckpointStore(): CheckpointStore {

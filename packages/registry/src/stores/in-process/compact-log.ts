@@ -1,5 +1,5 @@
-import type { LogEntry, ReadLimit } from '../../contract/ports/stream-log.ts'
-import { sizeOfEntry, TextEntry } from '../log-entry.ts'
+import type { LogEntry, ReadLimit } from '@svc/contract'
+import { sizeOfEntry, TextEntry } from '@svc/contract/stores'
 
 /** Bytes of a string, its slot and its time, without the characters. */
 const TEXT_OVERHEAD = 40

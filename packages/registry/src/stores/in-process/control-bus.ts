@@ -1,4 +1,4 @@
-import type { ControlBus, ControlMessage } from '../../contract/ports/control-bus.ts'
+import type { ControlBus, ControlMessage } from '@svc/contract'
 
 /** Control messages within one process. */
 export function createInProcessControlBus(): ControlBus {

@@ -1,4 +1,4 @@
-import type { Counted, CounterStore, CounterWindow } from '../../contract/ports/counter-store.ts'
+import type { Counted, CounterStore, CounterWindow } from '@svc/contract'
 import { RecentMap } from './recent-map.ts'
 
 // Counts at least this many recent keys, and at most twice as many.

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FileStore, NewFile, StoredFile } from '../../contract/ports/file-store.ts'
-import { RUN_ERR_FILE_LIMIT } from '../../errors.ts'
-import { randomId } from '../../random-id.ts'
+import { randomId, RUN_ERR_FILE_LIMIT, type FileStore, type NewFile, type StoredFile } from '@svc/contract'
 import type { RunTable } from './run-table.ts'
 
 /** The limits of a file store in process memory. */

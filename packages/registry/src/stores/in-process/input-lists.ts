@@ -1,14 +1,22 @@
-import { formatInputCursor, parseInputCursor, runIdOf } from '../run-cursor.ts'
-import { createScopeFilter } from '../../contract/ports/run-scope.ts'
-import type { RunSummary, StoredRun } from '../../contract/ports/run-store.ts'
-import type {
-  FoundInput,
-  InputPage,
-  InputQuery,
-  InputSummary,
-  StoredInput
-} from '../../contract/ports/stored-input.ts'
-import { firstToExpire, pendingOf, summarizeInput, summarizeRun } from '../summarize-run.ts'
+import {
+  firstToExpire,
+  formatInputCursor,
+  parseInputCursor,
+  pendingOf,
+  runIdOf,
+  summarizeInput,
+  summarizeRun
+} from '@svc/contract/stores'
+import {
+  createScopeFilter,
+  type FoundInput,
+  type InputPage,
+  type InputQuery,
+  type InputSummary,
+  type RunSummary,
+  type StoredInput,
+  type StoredRun
+} from '@svc/contract'
 import type { RunEntry } from './run-table.ts'
 
 /** Summarizes a run for a list. */

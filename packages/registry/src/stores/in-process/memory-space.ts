@@ -1,5 +1,5 @@
-import { weighWord, wordsOf } from '../words.ts'
-import type { MemoryItem, ScoredMemoryItem } from '../../contract/ports/memory-store.ts'
+import { weighWord, wordsOf } from '@svc/contract/stores'
+import type { MemoryItem, ScoredMemoryItem } from '@svc/contract'
 
 /** The memories of one owner in one namespace, with an index of their words. */
 export class MemorySpace {

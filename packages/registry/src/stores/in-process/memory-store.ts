@@ -1,5 +1,4 @@
-import type { MemoryItemRetention, MemoryStore } from '../../contract/ports/memory-store.ts'
-import { isOfSession } from '../../contract/ports/session-store.ts'
+import { isOfSession, type MemoryItemRetention, type MemoryStore } from '@svc/contract'
 import { MemorySpace } from './memory-space.ts'
 import type { RunTable } from './run-table.ts'
 

@@ -1,5 +1,4 @@
-import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
-import type { StoredDelivery, StoredWebhook } from '../../contract/ports/webhook-store.ts'
+import type { RunChange, StoredDelivery, StoredRun, StoredWebhook } from '@svc/contract'
 import { deliveryIdOf, type ReportedChange } from '../../webhooks/webhook-event.ts'
 
 // Messages of all owners; for a newer one the oldest goes.

@@ -1,20 +1,19 @@
-import { pageOf, parseRunCursor, type RunPosition } from '../run-cursor.ts'
-import { createScopeFilter } from '../../contract/ports/run-scope.ts'
-import type { InputKind } from '../../contract/input.ts'
-import { isTerminalStatus } from '../../contract/run-record.ts'
-import { hasMetadata } from '../../contract/run-metadata.ts'
-import type {
-  ChangedRunPage,
-  ChangedRunQuery,
-  OwnedRunQuery,
-  RunPage,
-  RunQuery,
-  StoredRun,
-  LeftPage,
-  LeftQuery,
-  Wanted
-} from '../../contract/ports/run-store.ts'
-import { pendingOf } from '../summarize-run.ts'
+import { pageOf, parseRunCursor, pendingOf, type RunPosition } from '@svc/contract/stores'
+import {
+  createScopeFilter,
+  hasMetadata,
+  isTerminalStatus,
+  type ChangedRunPage,
+  type ChangedRunQuery,
+  type InputKind,
+  type LeftPage,
+  type LeftQuery,
+  type OwnedRunQuery,
+  type RunPage,
+  type RunQuery,
+  type StoredRun,
+  type Wanted
+} from '@svc/contract'
 import { summaryOf } from './input-lists.ts'
 import type { RunEntry } from './run-table.ts'
 

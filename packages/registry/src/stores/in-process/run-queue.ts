@@ -1,7 +1,5 @@
-import { runnableKeyText } from '../../contract/ports/run-scope.ts'
-import type { CheckpointStore } from '../../contract/ports/checkpoint-store.ts'
-import type { NextQuery, RunQueue } from '../../contract/ports/run-queue.ts'
-import { QueueWorkers } from '../queue-workers.ts'
+import { runnableKeyText, type CheckpointStore, type NextQuery, type RunQueue } from '@svc/contract'
+import { QueueWorkers } from '@svc/contract/stores'
 import { summaryOf } from './input-lists.ts'
 import { wake, type RunEntry, type RunTable } from './run-table.ts'
 

@@ -1,10 +1,14 @@
-import { isPromise, type Awaitable } from '../../contract/ports/awaitable.ts'
-import type { RunFence } from '../../contract/ports/node-lease.ts'
-import type { RunStats } from '../../contract/run-result.ts'
-import type { StoredRun, StoredSteer } from '../../contract/ports/run-store.ts'
-import type { InputSummary } from '../../contract/ports/stored-input.ts'
-import { RUN_ERR_FENCED } from '../../errors.ts'
-import { PassingMap, type Slot } from '../passing-map.ts'
+import {
+  isPromise,
+  RUN_ERR_FENCED,
+  type Awaitable,
+  type InputSummary,
+  type RunFence,
+  type RunStats,
+  type StoredRun,
+  type StoredSteer
+} from '@svc/contract'
+import { PassingMap, type Slot } from '@svc/contract/stores'
 import { AgingMap } from './aging-map.ts'
 import { CompactLog } from './compact-log.ts'
 

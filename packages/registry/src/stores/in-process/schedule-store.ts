@@ -1,9 +1,12 @@
-import type { RunnableKey } from '../../contract/names.ts'
-import { runnableKeyText } from '../../contract/ports/run-scope.ts'
-import type { RunQueue } from '../../contract/ports/run-queue.ts'
-import type { ScheduleStore, StoredSchedule } from '../../contract/ports/schedule-store.ts'
-import { RUN_ERR_TOO_MANY_SCHEDULES } from '../../errors.ts'
-import { pageOf, parseRunCursor, type RunPosition } from '../run-cursor.ts'
+import {
+  RUN_ERR_TOO_MANY_SCHEDULES,
+  runnableKeyText,
+  type RunnableKey,
+  type RunQueue,
+  type ScheduleStore,
+  type StoredSchedule
+} from '@svc/contract'
+import { pageOf, parseRunCursor, type RunPosition } from '@svc/contract/stores'
 
 // Schedules of all owners, and characters of their JSON.
 const MAX_SCHEDULES = 10_000

@@ -1,7 +1,5 @@
-import type { RunMetadata } from '../../contract/run-metadata.ts'
-import type { RunnableKind } from '../../contract/names.ts'
-import type { SessionKey, SessionMessage } from '../../contract/ports/session-store.ts'
-import { isOwnTurn, runIdOfTurn } from '../session-title.ts'
+import type { RunMetadata, RunnableKind, SessionKey, SessionMessage } from '@svc/contract'
+import { isOwnTurn, runIdOfTurn } from '@svc/contract/stores'
 import { TurnTree, type KeptTurn } from './turn-tree.ts'
 
 // Per session; the oldest go first. At most twice as many are kept.

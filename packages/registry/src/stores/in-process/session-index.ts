@@ -1,22 +1,24 @@
-import { createScopeFilter } from '../../contract/ports/run-scope.ts'
-import type {
-  MessagePage,
-  MessageQuery,
-  SessionIndex,
-  SessionPage,
-  SessionQuery,
-  StoredSession
-} from '../../contract/ports/session-index.ts'
-import { RUN_ERR_FENCED, RUN_ERR_SESSION_EXISTS } from '../../errors.ts'
-import { sessionKeyText, type SessionKey } from '../../contract/ports/session-store.ts'
+import {
+  createScopeFilter,
+  RUN_ERR_FENCED,
+  RUN_ERR_SESSION_EXISTS,
+  sessionKeyText,
+  type MessagePage,
+  type MessageQuery,
+  type SessionIndex,
+  type SessionKey,
+  type SessionPage,
+  type SessionQuery,
+  type StoredSession
+} from '@svc/contract'
 import {
   formatMessageCursor,
   formatSessionCursor,
   parseMessageCursor,
   parseSessionCursor,
+  titleOf,
   type SessionPosition
-} from '../session-cursor.ts'
-import { titleOf } from '../session-title.ts'
+} from '@svc/contract/stores'
 import type { RunTable } from './run-table.ts'
 import type { SessionEntry } from './session-entry.ts'
 import { turnBefore } from './session-store.ts'

@@ -1,9 +1,4 @@
-import type {
-  BrowserState,
-  BrowserStateStore,
-  RemoteSession,
-  RemoteSessionStore
-} from '../../contract/ports/session-store.ts'
+import type { BrowserState, BrowserStateStore, RemoteSession, RemoteSessionStore } from '@svc/contract'
 import { BySession, type FenceCheck } from './by-session.ts'
 
 const MAX_SESSIONS = 1_000

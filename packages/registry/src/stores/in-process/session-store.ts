@@ -1,10 +1,9 @@
-import type { SessionLocks } from '../session-locks.ts'
-import { isOwnTurn } from '../session-title.ts'
+import { isOwnTurn, type SessionLocks } from '@svc/contract/stores'
 import type { RunTable } from './run-table.ts'
 import type { SessionTable } from './session-table.ts'
 import type { SessionEntry } from './session-entry.ts'
 import { requireTurn, runsOnBranch, type KeptTurn } from './turn-tree.ts'
-import { sessionKeyText, type Continuation, type SessionStore } from '../../contract/ports/session-store.ts'
+import { sessionKeyText, type Continuation, type SessionStore } from '@svc/contract'
 
 /** Conversations in process memory. */
 export function createInProcessSessionStore(

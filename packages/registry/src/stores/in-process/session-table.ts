@@ -1,10 +1,5 @@
-import {
-  isOfSession,
-  sessionKeyText,
-  type SessionKey,
-  type SessionKeyQuery
-} from '../../contract/ports/session-store.ts'
-import { SessionFollowers } from '../session-followers.ts'
+import { isOfSession, sessionKeyText, type SessionKey, type SessionKeyQuery } from '@svc/contract'
+import { SessionFollowers } from '@svc/contract/stores'
 import { RecentMap } from './recent-map.ts'
 import { SessionEntry } from './session-entry.ts'
 import type { KeptTurn } from './turn-tree.ts'

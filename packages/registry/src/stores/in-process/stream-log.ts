@@ -1,7 +1,10 @@
-import { isTerminalStatus } from '../../contract/run-record.ts'
-import { RUN_ERR_FENCED } from '../../errors.ts'
-import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
-import type { StreamLog } from '../../contract/ports/stream-log.ts'
+import {
+  isTerminalStatus,
+  RUN_ERR_FENCED,
+  type RunChange,
+  type StoredRun,
+  type StreamLog
+} from '@svc/contract'
 import { summarize } from './input-lists.ts'
 import type { InProcessWebhooks } from './webhook-store.ts'
 import { recordStep, wake, type RunTable } from './run-table.ts'

@@ -1,6 +1,5 @@
-import { formatRunCursor, parseRunCursor } from '../run-cursor.ts'
-import type { OpenPush, StoredTask, TaskStore } from '../../contract/ports/task-store.ts'
-import { PassingMap, type Slot } from '../passing-map.ts'
+import { formatRunCursor, parseRunCursor, PassingMap, type Slot } from '@svc/contract/stores'
+import type { OpenPush, StoredTask, TaskStore } from '@svc/contract'
 import { AgingMap } from './aging-map.ts'
 
 /** How much is kept of tasks; the oldest go first. */

@@ -1,8 +1,12 @@
-import { RUN_ERR_NO_TURN } from '../../errors.ts'
-import { estimateLength } from '../../wire/encode-pieces.ts'
-import { runIdOfTurn } from '../session-title.ts'
-import type { SessionMessage } from '../../contract/ports/session-store.ts'
-import type { MessageQuery, StoredMessage, TurnBranches } from '../../contract/ports/session-index.ts'
+import {
+  estimateLength,
+  RUN_ERR_NO_TURN,
+  type MessageQuery,
+  type SessionMessage,
+  type StoredMessage,
+  type TurnBranches
+} from '@svc/contract'
+import { runIdOfTurn } from '@svc/contract/stores'
 
 // Per session; the oldest go first. At most twice as many are kept.
 const MAX_MESSAGES = 10_000

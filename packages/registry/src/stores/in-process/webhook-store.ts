@@ -1,15 +1,16 @@
-import type { RunChange, StoredRun } from '../../contract/ports/run-store.ts'
-import type {
-  BusyReceivers,
-  StoredDelivery,
-  StoredWebhook,
-  WebhookStore
-} from '../../contract/ports/webhook-store.ts'
-import { isTerminalStatus } from '../../contract/run-record.ts'
-import { RUN_ERR_TOO_MANY_WEBHOOKS } from '../../errors.ts'
+import {
+  isTerminalStatus,
+  RUN_ERR_TOO_MANY_WEBHOOKS,
+  type BusyReceivers,
+  type RunChange,
+  type StoredDelivery,
+  type StoredRun,
+  type StoredWebhook,
+  type WebhookStore
+} from '@svc/contract'
 import { hostOf } from '../../webhooks/check-webhook.ts'
 import { reportedChange } from '../../webhooks/webhook-event.ts'
-import { pageOf, formatSeqCursor, parseRunCursor, parseSeqCursor } from '../run-cursor.ts'
+import { pageOf, formatSeqCursor, parseRunCursor, parseSeqCursor } from '@svc/contract/stores'
 import { Outbox } from './outbox.ts'
 
 // Webhooks of all owners and runs.

@@ -1,6 +1,4 @@
-import type { RunFence } from '../../contract/ports/node-lease.ts'
-import type { Stores } from '../../contract/ports/stores.ts'
-import { RUN_ERR_FENCED } from '../../errors.ts'
+import { RUN_ERR_FENCED, type RunFence, type Stores } from '@svc/contract'
 import {
   createInProcessBrowserStateStore,
   createInProcessRemoteSessionStore

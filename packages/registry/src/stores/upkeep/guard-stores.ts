@@ -1,7 +1,4 @@
-import { isTellable } from '../../contract/create-error.ts'
-import { RUN_ERR_STORE } from '../../errors.ts'
-import { isPromise } from '../../contract/ports/awaitable.ts'
-import type { Stores } from '../../contract/ports/stores.ts'
+import { isPromise, isTellable, RUN_ERR_STORE, type Stores } from '@svc/contract'
 import type { StoreWatch } from './store-watch.ts'
 import { watchContent, WatchedContent } from './watched-content.ts'
 

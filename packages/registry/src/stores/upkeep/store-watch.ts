@@ -1,8 +1,4 @@
-import type { RunLog } from '../../contract/run-log.ts'
-import { RUN_ERR_STORE } from '../../errors.ts'
-import type { Awaitable } from '../../contract/ports/awaitable.ts'
-import { toLoggable } from '../../logging/to-loggable.ts'
-import { unlessLate } from '../../timers.ts'
+import { RUN_ERR_STORE, toLoggable, unlessLate, type Awaitable, type RunLog } from '@svc/contract'
 
 /** Milliseconds between two checks of failing stores, and for which a check result is reused. */
 const LOOK_EVERY = 1_000

@@ -1,6 +1,4 @@
-import type { RunLog } from '../../contract/run-log.ts'
-import type { Stores } from '../../contract/ports/stores.ts'
-import { toLoggable } from '../../logging/to-loggable.ts'
+import { toLoggable, type RunLog, type Stores } from '@svc/contract'
 import { isReported } from './store-watch.ts'
 
 // Milliseconds.

@@ -1,4 +1,4 @@
-import type { FileStore } from '../../contract/ports/file-store.ts'
+import type { FileStore } from '@svc/contract'
 
 /** A stream that a file store reads. Its errors are those of its source, not of the store. */
 export class WatchedContent implements AsyncIterable<Uint8Array> {

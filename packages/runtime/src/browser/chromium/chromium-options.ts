@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { MAX_TIMER, optionsSchema } from '@svc/registry/kit'
+import { MAX_TIMER, optionsSchema } from '@svc/contract'
 
 /** Options of `chromium`. */
 export interface ChromiumOptions {

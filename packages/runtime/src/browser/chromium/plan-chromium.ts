@@ -1,4 +1,4 @@
-import { givenOf, requireOptions } from '@svc/registry/kit'
+import { givenOf, requireOptions } from '@svc/contract'
 import { RUN_ERR_BAD_BROWSER } from '../../errors.ts'
 import { ChromiumOptionsSchema, type ChromiumOptions } from './chromium-options.ts'
 

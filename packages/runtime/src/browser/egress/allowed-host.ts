@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPublicHost } from '@svc/registry/kit'
+import { isPublicHost } from '@svc/registry/engine'
 import { RUN_ERR_BAD_BROWSER } from '../../errors.ts'
 import type { HostPolicy } from '../browser.ts'
 

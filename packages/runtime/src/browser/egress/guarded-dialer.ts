@@ -1,5 +1,5 @@
 import { Socket, type LookupFunction } from 'node:net'
-import { createPublicLookup, isPublicHost } from '@svc/registry/kit'
+import { createPublicLookup, isPublicHost } from '@svc/registry/engine'
 import { RUN_ERR_BROWSER_TOO_LARGE } from '../../errors.ts'
 import type { HostPolicy, Refusal } from '../browser.ts'
 import { DialTimeout, Refused } from './refused.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { requireOptions } from '@svc/registry/kit'
+import { requireOptions } from '@svc/contract'
 import { prefixedError } from '../../checks/option-errors.ts'
 import type { ApprovalPolicy } from '../../approvals/approval-policy.ts'
 import { RUN_ERR_BAD_BROWSER } from '../../errors.ts'

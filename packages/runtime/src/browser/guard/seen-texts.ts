@@ -1,4 +1,4 @@
-import { setNewest } from '@svc/registry/kit'
+import { setNewest } from '@svc/contract'
 
 const MAX_HOSTS = 20
 const MAX_CHARS = 200_000

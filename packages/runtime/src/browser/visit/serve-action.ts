@@ -1,4 +1,4 @@
-import { isTellable, tellable } from '@svc/registry'
+import { isTellable, tellable } from '@svc/contract'
 import { fileTypeFromBuffer } from 'file-type'
 import mime from 'mime'
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'

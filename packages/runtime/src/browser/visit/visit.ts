@@ -1,5 +1,5 @@
-import type { RunContext, SessionKey } from '@svc/registry'
-import { emitEvent, type EventFields } from '@svc/registry/kit'
+import type { RunContext, SessionKey } from '@svc/contract'
+import { emitEvent, type EventFields } from '@svc/registry/engine'
 import { RUN_ERR_BROWSER_ACTION_FAILED, toToolError } from '../../errors.ts'
 import type { ToolContext } from '../../tools/define-tool.ts'
 import type { DeskPlace, Look, Refusal } from '../browser.ts'

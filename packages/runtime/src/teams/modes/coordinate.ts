@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
-import { MAX_TIMER, toStoredError } from '@svc/registry/kit'
+import { MAX_TIMER, toStoredError, type RunInput, type Runnable, type YieldedPart } from '@svc/contract'
 import { inlineRoot } from '../../schemas/plain-schema.ts'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
 import { toToolNames } from '../../tools/tool-names.ts'

@@ -1,5 +1,11 @@
-import { textOfInput, type RunInput, type RunOutput, type YieldedPart } from '@svc/registry'
-import { errorFromStored, toPartError } from '@svc/registry/kit'
+import {
+  errorFromStored,
+  textOfInput,
+  toPartError,
+  type RunInput,
+  type RunOutput,
+  type YieldedPart
+} from '@svc/contract'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { recallAnswer, recordedAnswer, type Answer } from '../../children/child-parts.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'

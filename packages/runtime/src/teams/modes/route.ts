@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { RunInput, Runnable, YieldedPart } from '@svc/registry'
-import { NameFinder, nextTurn } from '@svc/registry/kit'
+import { NameFinder, nextTurn, type RunInput, type Runnable, type YieldedPart } from '@svc/contract'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
 import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'

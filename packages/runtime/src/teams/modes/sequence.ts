@@ -1,5 +1,10 @@
-import type { RunInput, Runnable, RunResult, YieldedPart } from '@svc/registry'
-import { MessageInputSchema } from '@svc/registry/kit'
+import {
+  MessageInputSchema,
+  type RunInput,
+  type Runnable,
+  type RunResult,
+  type YieldedPart
+} from '@svc/contract'
 import { awaiting, interleave } from '../../children/part-channel.ts'
 import { recordedAnswer } from '../../children/child-parts.ts'
 import { toMessageText } from '../members.ts'

@@ -1,4 +1,4 @@
-import type { AudioFormat } from '@svc/registry'
+import type { AudioFormat } from '@svc/contract'
 import { decodeG711, encodeG711 } from './g711.ts'
 
 /**

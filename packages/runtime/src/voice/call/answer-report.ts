@@ -1,4 +1,4 @@
-import { toLoggable } from '@svc/registry/kit'
+import { toLoggable } from '@svc/contract'
 import type { Answering } from './answering.ts'
 import type { CallScope } from './call-scope.ts'
 

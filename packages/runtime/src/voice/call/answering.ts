@@ -1,4 +1,4 @@
-import type { AudioFormat, YieldedPart } from '@svc/registry'
+import type { AudioFormat, YieldedPart } from '@svc/contract'
 import type { AnswerRequest, VoiceEngineEvent } from '../engines/engine.ts'
 import { sendError, type CallScope } from './call-scope.ts'
 import { Response } from './response.ts'

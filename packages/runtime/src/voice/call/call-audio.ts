@@ -1,5 +1,4 @@
-import type { AudioFormat, VoiceSettings } from '@svc/registry'
-import { requireAudioFormat } from '@svc/registry/kit'
+import { requireAudioFormat, type AudioFormat, type VoiceSettings } from '@svc/contract'
 import { decodeAudio, encodeAudio } from '../audio/codec.ts'
 import { loadResampler, type OpenResampler, type Resampler } from '../audio/resample.ts'
 import type { VoiceEngine } from '../engines/engine.ts'

@@ -1,5 +1,14 @@
-import type { RunContext, VoiceLink, VoiceSettings, YieldedPart } from '@svc/registry'
-import { codeOf, dropOldest, randomId, toPartError, toStoredError } from '@svc/registry/kit'
+import {
+  codeOf,
+  dropOldest,
+  randomId,
+  toPartError,
+  toStoredError,
+  type RunContext,
+  type VoiceLink,
+  type VoiceSettings,
+  type YieldedPart
+} from '@svc/contract'
 import type { RunEvents } from '../../events/run-events.ts'
 import type { OpenVoiceEngine, VoiceEngine } from '../engines/engine.ts'
 import { VOICE_ERR_ITEM_EXISTS } from '../errors.ts'

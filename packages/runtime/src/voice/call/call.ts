@@ -1,4 +1,4 @@
-import type { RunContext, VoiceLink, VoiceSettings, YieldedPart } from '@svc/registry'
+import type { RunContext, VoiceLink, VoiceSettings, YieldedPart } from '@svc/contract'
 import { RunEvents } from '../../events/run-events.ts'
 import type { EngineHost, VoiceEngine, VoiceEngineEvent } from '../engines/engine.ts'
 import { VOICE_ERR_CALL_TIMEOUT, VOICE_ERR_IDLE } from '../errors.ts'

@@ -1,5 +1,5 @@
-import type { VoiceInput, VoiceSettings } from '@svc/registry'
-import { requireCaller } from '@svc/registry/kit'
+import type { VoiceInput, VoiceSettings } from '@svc/contract'
+import { requireCaller } from '@svc/registry/engine'
 import type { VoiceEngineEvent } from '../engines/engine.ts'
 import { VOICE_ERR_COMMIT_TOO_SHORT } from '../errors.ts'
 import type { Answering } from './answering.ts'

@@ -1,5 +1,4 @@
-import type { AudioFormat, VoiceLink, VoiceOutput } from '@svc/registry'
-import { isPromise } from '@svc/registry/kit'
+import { isPromise, type AudioFormat, type VoiceLink, type VoiceOutput } from '@svc/contract'
 import { PlayoutClock } from './playout-clock.ts'
 import { SpokenItems, type Cut, type SpokenOf } from './spoken-items.ts'
 

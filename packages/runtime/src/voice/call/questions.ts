@@ -1,4 +1,4 @@
-import { RUN_ERR_BAD_INPUT, type ApprovalAnswer, type InputAnswer, type RequestedInput } from '@svc/registry'
+import { RUN_ERR_BAD_INPUT, type ApprovalAnswer, type InputAnswer, type RequestedInput } from '@svc/contract'
 import { isAnswered, sendError, type CallScope } from './call-scope.ts'
 
 interface Open {

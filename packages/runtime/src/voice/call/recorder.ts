@@ -1,5 +1,5 @@
-import type { RunContext, YieldedPart } from '@svc/registry'
-import { keepFile } from '@svc/registry/kit'
+import type { RunContext, YieldedPart } from '@svc/contract'
+import { keepFile } from '@svc/registry/engine'
 import { joinSamples } from '../audio/frames.ts'
 import { writeWav } from '../audio/wav.ts'
 

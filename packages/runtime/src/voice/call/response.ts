@@ -5,7 +5,7 @@ import {
   type Usage,
   type VoiceOutput,
   type YieldedPart
-} from '@svc/registry'
+} from '@svc/contract'
 import { newId, shownError, type CallScope } from './call-scope.ts'
 import { Playout } from './playout.ts'
 import { Sayings } from './sayings.ts'

@@ -2,14 +2,14 @@ import {
   addUsage,
   VOICE_ERR_BAD_POSITION,
   VOICE_ERR_UNKNOWN_ITEM,
+  within,
   ZERO_USAGE,
   type AudioFormat,
   type RequestedInput,
   type Usage,
   type VoiceInput,
   type YieldedPart
-} from '@svc/registry'
-import { within } from '@svc/registry/kit'
+} from '@svc/contract'
 import type { VoiceEngineEvent } from '../engines/engine.ts'
 import { VOICE_ERR_NO_RESPONSE, VOICE_ERR_NOTHING_TO_ANSWER } from '../errors.ts'
 import { Answering } from './answering.ts'

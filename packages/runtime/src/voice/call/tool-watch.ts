@@ -1,4 +1,4 @@
-import type { PartOf, RequestedInput, YieldedPart } from '@svc/registry'
+import type { PartOf, RequestedInput, YieldedPart } from '@svc/contract'
 import type { CallScope } from './call-scope.ts'
 import type { ClientToolCall } from './response.ts'
 

@@ -1,4 +1,4 @@
-import type { Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/contract'
 
 /** Finds speech in audio: the port behind the turns of a call. One detector serves any number of calls. */
 export interface VoiceDetector {

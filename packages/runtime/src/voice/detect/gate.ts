@@ -1,4 +1,4 @@
-import type { Awaitable } from '@svc/registry'
+import type { Awaitable } from '@svc/contract'
 import { FrameCutter } from '../audio/frames.ts'
 import type { VoiceDetection, VoiceDetector } from './detector.ts'
 

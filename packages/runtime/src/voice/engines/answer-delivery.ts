@@ -1,4 +1,4 @@
-import type { Awaitable, Delivered, Delivery } from '@svc/registry'
+import type { Awaitable, Delivered, Delivery } from '@svc/contract'
 import type { PlayedAnswer } from './engine.ts'
 
 interface Pending {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ZERO_USAGE, type ChildCaller, type RunInput, type Runnable, type YieldedPart } from '@svc/registry'
+import { ZERO_USAGE, type ChildCaller, type RunInput, type Runnable, type YieldedPart } from '@svc/contract'
 import { runChild } from '../../children/run-child.ts'
 import { AnswerDelivery } from './answer-delivery.ts'
 import type { AnswerRequest, EngineHost, PlayedAnswer } from './engine.ts'

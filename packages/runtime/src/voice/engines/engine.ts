@@ -1,4 +1,4 @@
-import type { Awaitable, RunContext, Usage, VoiceSettings, YieldedPart } from '@svc/registry'
+import type { Awaitable, RunContext, Usage, VoiceSettings, YieldedPart } from '@svc/contract'
 
 /** What was played of an answer, without what the call said itself. */
 export interface PlayedAnswer {

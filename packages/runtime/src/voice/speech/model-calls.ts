@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isTellable, type Usage } from '@svc/registry'
+import { isTellable, type Usage } from '@svc/contract'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../../errors.ts'
 import type { Guard } from '../../guards/guard.ts'
 import { toModelFault, type ModelFault } from '../../models/model-fault.ts'

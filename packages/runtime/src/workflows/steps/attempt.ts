@@ -1,4 +1,4 @@
-import { backoffDelay, codeOf, MAX_TIMER } from '@svc/registry/kit'
+import { backoffDelay, codeOf, MAX_TIMER } from '@svc/contract'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../../errors.ts'
 import { failureOf, withSource } from '../../children/child-parts.ts'

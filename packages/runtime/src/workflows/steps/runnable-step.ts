@@ -1,6 +1,12 @@
 import { Value } from '@sinclair/typebox/value'
-import { textOfInput, type RunInput, type Runnable, type RunResult } from '@svc/registry'
-import { AcceptedMessageSchema, MessageInputSchema } from '@svc/registry/kit'
+import {
+  AcceptedMessageSchema,
+  MessageInputSchema,
+  textOfInput,
+  type RunInput,
+  type Runnable,
+  type RunResult
+} from '@svc/contract'
 import { runChild } from '../../children/run-child.ts'
 import { RUN_ERR_STEP_BAD_OUTPUT } from '../../errors.ts'
 import type { FlowNode } from '../flow-node.ts'

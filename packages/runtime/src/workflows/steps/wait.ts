@@ -1,4 +1,4 @@
-import { RUN_ERR_APPROVAL_DENIED, type ApprovalOutcome } from '@svc/registry'
+import { RUN_ERR_APPROVAL_DENIED, type ApprovalOutcome } from '@svc/contract'
 import { askApproval } from '../../approvals/ask-approval.ts'
 import { ChildGuard } from '../../guards/child-guard.ts'
 import type { FlowNode } from '../flow-node.ts'

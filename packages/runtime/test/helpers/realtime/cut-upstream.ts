@@ -1,4 +1,4 @@
-import { within } from '@svc/registry/kit'
+import { within } from '@svc/contract'
 import { createRandom } from '../random.ts'
 import { startAgentCall } from './start-agent-call.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { defineRunnable } from '@svc/registry'
 import t from 'tap'
-import { pause } from '@svc/registry/testing'
+import { pause } from '@svc/testing'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { member, runIn } from '../../helpers/make-team.ts'

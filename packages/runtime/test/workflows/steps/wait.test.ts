@@ -1,5 +1,5 @@
 import { createRunEngine, type Run } from '@svc/registry'
-import { toRunRecord } from '@svc/registry/kit'
+import { toRunRecord } from '@svc/registry/engine'
 import t from 'tap'
 import { runIn } from '../../helpers/make-team.ts'
 import { crashIn, goOn, makeWorkflow } from '../../helpers/make-workflow.ts'

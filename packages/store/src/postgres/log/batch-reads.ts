@@ -1,5 +1,5 @@
-import type { LogEntry, ReadLimit } from '@svc/registry'
-import { entryFromJson } from '@svc/registry/store-kit'
+import type { LogEntry, ReadLimit } from '@svc/contract'
+import { entryFromJson } from '@svc/contract/stores'
 import { bigintArray, intArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query } from '../query.ts'
 import type { LogReads } from '../../runs/stream-log.ts'

@@ -1,5 +1,6 @@
-import type { ControlBus, ControlMessage, InputOutcome } from '@svc/registry'
-import { createInProcessControlBus, runIdOf } from '@svc/registry/store-kit'
+import type { ControlBus, ControlMessage, InputOutcome } from '@svc/contract'
+import { createInProcessControlBus } from '@svc/registry/engine'
+import { runIdOf } from '@svc/contract/stores'
 import type { NodeChannel } from './node-channel.ts'
 import type { PostgresLease } from './node-lease.ts'
 

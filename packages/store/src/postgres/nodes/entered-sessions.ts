@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { SessionFollowers } from '@svc/registry/store-kit'
+import { SessionFollowers } from '@svc/contract/stores'
 import { textArray } from '../lane/binary-arrays.ts'
 import type { Query } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { randomId } from '@svc/registry/kit'
+import { randomId } from '@svc/contract'
 import { Connection, type Connect } from '../connection.ts'
 import { textArray } from '../lane/binary-arrays.ts'
 

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Awaitable, NodeLease } from '@svc/registry'
-import { randomId, unlessAborted, within } from '@svc/registry/kit'
+import { randomId, unlessAborted, within, type Awaitable, type NodeLease } from '@svc/contract'
 import { PATIENCE } from '../../commit.ts'
 import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../connection.ts'

@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { EndTurn, PlacedTurn, TurnPlace } from '@svc/registry'
-import { codeOf, isPromise, randomId, unlessAborted } from '@svc/registry/kit'
-import { KeyedLock, type Release } from '@svc/registry/store-kit'
+import {
+  codeOf,
+  isPromise,
+  randomId,
+  unlessAborted,
+  type EndTurn,
+  type PlacedTurn,
+  type TurnPlace
+} from '@svc/contract'
+import { KeyedLock, type Release } from '@svc/contract/stores'
 import { bigintArray, textArray } from '../lane/binary-arrays.ts'
 import type { Query, Transact } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunLog } from '@svc/registry'
-import { within } from '@svc/registry/kit'
+import { within, type RunLog } from '@svc/contract'
 import type * as graphile from 'graphile-worker'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunLog } from '@svc/registry'
-import { toLoggable, within } from '@svc/registry/kit'
+import { toLoggable, within, type RunLog } from '@svc/contract'
 import type { Runner } from 'graphile-worker'
 import { isAway } from '../faults.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { codeOf } from '@svc/registry/testing'
+import { codeOf } from '@svc/testing'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { MIGRATIONS } from '../../../src/sqlite/migrations/migrate.ts'

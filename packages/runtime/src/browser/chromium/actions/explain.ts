@@ -1,4 +1,4 @@
-import { isTellable } from '@svc/registry'
+import { isTellable } from '@svc/contract'
 import {
   RUN_ERR_BROWSER_ACTION_FAILED,
   RUN_ERR_BROWSER_CRASHED,

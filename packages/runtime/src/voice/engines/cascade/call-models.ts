@@ -1,4 +1,4 @@
-import type { RunContext, Usage } from '@svc/registry'
+import type { RunContext, Usage } from '@svc/contract'
 import { loadResampler } from '../../audio/resample.ts'
 import { liftSpeech } from '../../speech/lift-speech.ts'
 import { liftTranscription } from '../../speech/lift-transcription.ts'

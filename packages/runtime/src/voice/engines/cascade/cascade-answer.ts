@@ -4,7 +4,7 @@ import {
   type Runnable,
   type VoiceSettings,
   type YieldedPart
-} from '@svc/registry'
+} from '@svc/contract'
 import { AnswerRun } from '../answer-run.ts'
 import type { AnswerRequest, EngineHost, PlayedAnswer } from '../engine.ts'
 import type { Speaking } from './speaking.ts'

@@ -1,5 +1,4 @@
-import type { Runnable, RunContext, VoiceSettings } from '@svc/registry'
-import { requireAudioFormat } from '@svc/registry/kit'
+import { requireAudioFormat, type RunContext, type Runnable, type VoiceSettings } from '@svc/contract'
 import type { TurnDetector, VoiceDetector } from '../../detect/detector.ts'
 import type { EndpointSettings } from '../../detect/endpoint.ts'
 import type {

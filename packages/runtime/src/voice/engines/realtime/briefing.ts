@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { ClientTool, RunContext, VoiceSettings } from '@svc/registry'
+import type { ClientTool, RunContext, VoiceSettings } from '@svc/contract'
 import type { SessionTool } from './client-event.ts'
 import type { RealtimePlan } from './realtime-plan.ts'
 import type { Briefing } from './session-config.ts'

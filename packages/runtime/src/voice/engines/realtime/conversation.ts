@@ -1,5 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { randomId } from '@svc/registry/kit'
+import { randomId } from '@svc/contract'
 import type { RealtimeSocket } from './realtime-socket.ts'
 import type { SpokenTurn } from './spoken-turn.ts'
 

@@ -1,5 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import type { RunContext } from '@svc/registry'
+import type { RunContext } from '@svc/contract'
 import type { AgentPlan } from '../../../agents/plan-agent.ts'
 import { RunEvents } from '../../../events/run-events.ts'
 import { RunGuard } from '../../../guards/run-guard.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { VoiceSettings } from '@svc/registry'
+import type { VoiceSettings } from '@svc/contract'
 import { RUN_ERR_MODEL_FAILED, RUN_ERR_MODEL_REFUSED } from '../../../errors.ts'
 import type { EngineHost } from '../engine.ts'
 import type { Conversation } from './conversation.ts'

@@ -1,5 +1,4 @@
-import { dropOldest, isPromise } from '@svc/registry/kit'
-import type { Awaitable } from '@svc/registry'
+import { dropOldest, isPromise, type Awaitable } from '@svc/contract'
 import { isRecord } from '../../../schemas/plain-schema.ts'
 import type { ClientEvent, SessionConfig } from './client-event.ts'
 import type { RealtimeModel } from './realtime-model.ts'

@@ -1,4 +1,4 @@
-import type { Awaitable, RunContext } from '@svc/registry'
+import type { Awaitable, RunContext } from '@svc/contract'
 import { hasMethods } from '../../../checks/option-errors.ts'
 import { RUN_ERR_BAD_MODEL } from '../../../errors.ts'
 import { resolveChoice, type ModelRequest } from '../../../models/model.ts'

@@ -1,4 +1,4 @@
-import type { Awaitable, RunContext } from '@svc/registry'
+import type { Awaitable, RunContext } from '@svc/contract'
 import { planAgent, type AgentPlan } from '../../../agents/plan-agent.ts'
 import type { AgentOptions } from '../../../agents/agent-options.ts'
 import { RUN_ERR_BAD_AGENT } from '../../../errors.ts'

@@ -1,4 +1,4 @@
-import { isPromise, unlessLate } from '@svc/registry/kit'
+import { isPromise, unlessLate } from '@svc/contract'
 import { WebSocket } from 'ws'
 import { unlessAborted } from '../../../guards/guard.ts'
 import type { ClientEvent, SessionConfig } from './client-event.ts'

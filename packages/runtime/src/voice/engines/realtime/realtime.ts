@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { defineRunnable, RUN_ERR_CANCELED, type Runnable, type VoiceSettings } from '@svc/registry'
+import { defineRunnable } from '@svc/registry'
+import { RUN_ERR_CANCELED, type Runnable, type VoiceSettings } from '@svc/contract'
 import { runAgent } from '../../../agents/run-agent.ts'
 import { loadResampler } from '../../audio/resample.ts'
 import { readWav } from '../../audio/wav.ts'

@@ -1,4 +1,4 @@
-import { dropOldest } from '@svc/registry/kit'
+import { dropOldest } from '@svc/contract'
 import type { ClientEvent } from './client-event.ts'
 import type { Abilities } from './realtime-codec.ts'
 import type { RealtimeUsage, ServerEvent } from './server-event.ts'

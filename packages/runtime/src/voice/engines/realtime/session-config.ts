@@ -1,4 +1,4 @@
-import type { VoiceSettings } from '@svc/registry'
+import type { VoiceSettings } from '@svc/contract'
 import type { SessionConfig, SessionTool, SessionTurnDetection } from './client-event.ts'
 import type { RealtimePlan } from './realtime-plan.ts'
 

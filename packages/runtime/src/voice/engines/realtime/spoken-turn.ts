@@ -1,4 +1,4 @@
-import { dropOldest, randomId } from '@svc/registry/kit'
+import { dropOldest, randomId } from '@svc/contract'
 
 /** A turn of the user, as the model received it. */
 export interface SpokenTurn {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RunLog } from '@svc/registry'
-import { backoffDelay } from '@svc/registry/kit'
+import { backoffDelay, type RunLog } from '@svc/contract'
 import { RUN_ERR_MODEL_UNREACHABLE } from '../../../errors.ts'
 import { toModelFault } from '../../../models/model-fault.ts'
 import { retryDelay, type Retry } from '../../../models/retry-model.ts'

@@ -1,0 +1,306 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import {
+  ANONYMOUS,
+  asItIs,
+  NO_METADATA,
+  ProviderKey,
+  timeOf,
+  toApprovalOutcome,
+  type AccessDecision,
+  type AccessTarget,
+  type Action,
+  type Answer,
+  type Approvals,
+  type ChildCaller,
+  type ChildOptions,
+  type ClientCall,
+  type ClientTool,
+  type CredentialsOf,
+  type CredentialsRequest,
+  type Delivery,
+  type Envelope,
+  type EventBus,
+  type InputOutcome,
+  type Journal,
+  type Principal,
+  type Question,
+  type RecordedStepOptions,
+  type Redact,
+  type RunContext,
+  type RunLog,
+  type RunMetadata,
+  type SessionMessage,
+  type Steering,
+  type StoredRun,
+  type Stores
+} from '@svc/contract'
+import { sessionOwnerOf } from './place-run.ts'
+import type { StartOptions } from './start-options.ts'
+import { ContextJournal, keyOf, type RunJournal } from './journal/context-journal.ts'
+import {
+  fromApproval,
+  fromClientCall,
+  fromCredentialsRequest,
+  fromQuestion,
+  toAnswer,
+  toCredentialsAnswer,
+  type AskedInput,
+  type Asker
+} from './inputs/asked-input.ts'
+
+/** The parts of a run that its contexts need. */
+export interface ContextHost {
+  readonly runId: string
+  readonly record: Pick<StoredRun, 'registry' | 'metadata'>
+  readonly sessionId: string
+  readonly options: StartOptions
+  readonly log: RunLog
+  readonly lateSignal: Pick<RunContext, 'signal' | 'onAbort'>
+  /** As in `RunContext.stores`. */
+  readonly ownStores: Stores
+  readonly events: EventBus
+  /** As in `RunContext`. */
+  readonly recordsInput: boolean
+  /** True if an earlier process has executed the run. */
+  readonly resumed: boolean
+  /** The executed runnable, if an engine executes it and emits its `run.*` events. */
+  readonly runnable?: object
+  /** Waits for an input. */
+  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome>
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
+  /** Times as in `RunContext`. */
+  readonly waits: { readonly waitedMs: number; sleep(until: number, signal: AbortSignal): Promise<void> }
+  /** Undefined if no message may join the run. */
+  readonly inbox?: Steering | undefined
+  /** Undefined if no other process can resume the run. */
+  readonly journal?: RunJournal | undefined
+}
+
+const NOWHERE: readonly string[] = Object.freeze([])
+const NOTHING: Envelope = Object.freeze({})
+const NO_MESSAGES: readonly SessionMessage[] = Object.freeze([])
+const NO_TOOLS: readonly ClientTool[] = Object.freeze([])
+
+/** How the context of a member or a step differs from that of its run. */
+interface Place {
+  readonly source: readonly string[]
+  /** Unlike `source`, unique per member call. */
+  readonly path: readonly string[]
+  /** As `path`, but unique per attempt at a call. */
+  readonly journalPath: readonly string[]
+  readonly signal?: AbortSignal | undefined
+  readonly sessionId?: string | undefined
+  readonly reported?: object | undefined
+  readonly answersCaller: boolean
+  /** Undefined: the caller of the run. */
+  readonly caller?: ChildCaller | undefined
+  readonly delivery?: Delivery | undefined
+  readonly onInput?: ChildOptions['onInput']
+}
+
+const ROOT: Place = { source: NOWHERE, path: NOWHERE, journalPath: NOWHERE, answersCaller: true }
+
+/** The context of a run and, at another place, of its members and steps. */
+export class HostedContext implements RunContext {
+  readonly #host: ContextHost
+  readonly #place: Place
+  readonly sessionId: string
+  readonly reported: object | undefined
+
+  constructor(host: ContextHost, place: Place = ROOT) {
+    this.#host = host
+    this.#place = place
+    this.sessionId = place.sessionId ?? host.sessionId
+    this.reported = place === ROOT ? host.runnable : place.reported
+  }
+
+  get source(): readonly string[] {
+    return this.#place.source
+  }
+
+  get runId(): string {
+    return this.#host.runId
+  }
+
+  get registry(): string {
+    return this.#host.record.registry
+  }
+
+  get newSession(): boolean {
+    return this.#host.options.sessionId === undefined && this.#place.path.length === 0 && !this.#host.resumed
+  }
+
+  get afterTurn(): string | null | undefined {
+    return this.#host.options.afterTurn
+  }
+
+  get userId(): string | undefined {
+    return this.#host.options.userId
+  }
+
+  get principal(): Principal {
+    return this.#host.options.principal ?? ANONYMOUS
+  }
+
+  get sessionOwner(): string {
+    return sessionOwnerOf(this.#host.options)
+  }
+
+  get recordsInput(): boolean {
+    return this.#host.recordsInput
+  }
+
+  get envelope(): Envelope {
+    return this.#host.options.envelope ?? NOTHING
+  }
+
+  get metadata(): RunMetadata {
+    return this.#host.record.metadata ?? NO_METADATA
+  }
+
+  get messages(): readonly SessionMessage[] | undefined {
+    const { messages } = this.#host.options
+    return messages === undefined || this.#place.answersCaller ? messages : NO_MESSAGES
+  }
+
+  get instructions(): string | undefined {
+    return this.#caller?.instructions
+  }
+
+  get clientTools(): readonly ClientTool[] {
+    return this.#caller?.tools ?? NO_TOOLS
+  }
+
+  get toolChoice(): RunContext['toolChoice'] {
+    return this.#caller?.toolChoice
+  }
+
+  get stop(): readonly string[] | undefined {
+    return this.#caller?.stop
+  }
+
+  get #caller(): ChildCaller | undefined {
+    const { answersCaller, caller = this.#host.options } = this.#place
+    return answersCaller ? caller : undefined
+  }
+
+  get steering(): Steering | undefined {
+    return this.#place === ROOT ? this.#host.inbox : undefined
+  }
+
+  get delivery(): Delivery | undefined {
+    return this.#place.delivery
+  }
+
+  get signal(): AbortSignal {
+    return this.#place.signal ?? this.#host.lateSignal.signal
+  }
+
+  onAbort(listener: (reason: unknown) => void): () => void {
+    const { signal } = this.#place
+    if (signal !== undefined) return listenTo(signal, listener)
+    return this.#host.lateSignal.onAbort(listener)
+  }
+
+  get log(): RunLog {
+    return this.#host.log
+  }
+
+  get events(): EventBus {
+    return this.#host.events
+  }
+
+  get stores(): Stores {
+    return this.#host.ownStores
+  }
+
+  get idempotencyKey(): string {
+    const { path } = this.#place
+    return path.length === 0 ? this.#host.runId : [this.#host.runId, ...path].join('/')
+  }
+
+  get journal(): Journal | undefined {
+    const { journal } = this.#host
+    return journal && new ContextJournal(journal, this.#place.journalPath, this.source)
+  }
+
+  get waitedMs(): number {
+    return this.#host.waits.waitedMs
+  }
+
+  get approvals(): Approvals {
+    return { request: (request) => this.#wait(() => fromApproval(request), toApprovalOutcome) }
+  }
+
+  ask<S extends TSchema>(question: Question<S>): Promise<Answer<Static<S>>> {
+    return this.#wait(() => fromQuestion(question), toAnswer) as Promise<Answer<Static<S>>>
+  }
+
+  callClient(call: ClientCall): Promise<Answer> {
+    return this.#wait(() => fromClientCall(call), toAnswer)
+  }
+
+  requestCredentials<S extends TSchema>(request: CredentialsRequest<S>): Promise<CredentialsOf<S>> {
+    return this.#wait(() => fromCredentialsRequest(request), toCredentialsAnswer)
+  }
+
+  #wait<T>(asked: () => AskedInput, read: (outcome: InputOutcome) => T): Promise<T> {
+    const { source, path, signal, onInput } = this.#place
+    const answer = (async () => read(await this.#host.ask(asked(), { source, path, signal, onInput })))()
+    // It may be awaited later, or not at all; until then a rejection is not unhandled.
+    answer.catch(() => {})
+    return answer
+  }
+
+  apiKey(provider?: string): ProviderKey | undefined {
+    const key = this.#host.options.apiKey?.(provider)
+    return typeof key === 'string' ? new ProviderKey(key) : key
+  }
+
+  get redact(): Redact {
+    return this.#host.options.redact ?? asItIs
+  }
+
+  async authorize(action: Action, target: AccessTarget): Promise<AccessDecision> {
+    const { authorize } = this.#host.options
+    return authorize === undefined ? { allowed: true } : authorize(this.principal, action, target)
+  }
+
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
+    return this.#host.step(keyOf(this.#place.path, key), fn, options)
+  }
+
+  now(): number {
+    return timeOf(this.#host.ownStores)
+  }
+
+  sleep(until: number, signal = this.signal): Promise<void> {
+    return this.#host.waits.sleep(until, signal)
+  }
+
+  child(name: string, options: ChildOptions = {}): RunContext {
+    const place = this.#place
+    const { key = name, attempt = 1, signal = place.signal, sessionId = this.sessionId } = options
+    const answersCaller = place.answersCaller && options.answersCaller === true
+    return new HostedContext(this.#host, {
+      source: options.unsourced ? place.source : [...place.source, name],
+      path: [...place.path, key],
+      journalPath: [...place.journalPath, attempt === 1 ? key : `${key}@${attempt}`],
+      signal,
+      sessionId,
+      reported: options.reported,
+      answersCaller,
+      caller: options.caller ?? place.caller,
+      delivery: options.delivery ?? (answersCaller && options.unsourced ? place.delivery : undefined),
+      onInput: options.onInput ?? place.onInput
+    })
+  }
+}
+
+/** Calls back when a signal aborts, as `RunContext.onAbort`. */
+export function listenTo(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+  const onAbort = () => listener(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return () => signal.removeEventListener('abort', onAbort)
+}

@@ -1,0 +1,161 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sealAnswer, type AnswerSeal } from './answer-seal.ts'
+import {
+  isTerminalStatus,
+  RUN_ERR_APPROVAL_ANSWERED,
+  RUN_ERR_INPUT_ANSWERED,
+  RUN_ERR_INPUT_NOT_FOUND,
+  RUN_ERR_STORE,
+  timeOf,
+  toLoggable,
+  withoutSecret,
+  type ApprovalAnswer,
+  type FoundInput,
+  type InputAnswer,
+  type InputOutcome,
+  type InputPage,
+  type InputQuery,
+  type RunLog,
+  type Stores
+} from '@svc/contract'
+import { runIdOf } from '@svc/contract/stores'
+import type { LiveRun } from '../live-run.ts'
+import type { LostRuns } from '../../recovery/lost-runs.ts'
+import { openAnswer } from './open-answer.ts'
+import { requireAnswer } from './require-answer.ts'
+import { isReported } from '../../stores/upkeep/store-watch.ts'
+
+// Milliseconds in which the process that has a run is expected to open a sealed answer, and between two looks.
+const TAKEN_WITHIN = 15_000
+const LOOK_EVERY = 50
+
+/** The parts of the engine that answering inputs needs. */
+export interface AnswerHost {
+  readonly stores: Stores
+  readonly log: RunLog
+  readonly seal: AnswerSeal
+  /** As in `RunEngineOptions`. */
+  readonly resumeWithServerKey: boolean
+  /** The run if it is in memory and not about to leave it. */
+  answerable(runId: string): LiveRun | undefined
+  /** Loads a dormant run that waits for this input; false if it is not one of this process. */
+  wake(runId: string, inputId: string): Promise<boolean>
+  readonly lostRuns: Pick<LostRuns, 'isToEnd' | 'end'>
+}
+
+/** Answers the inputs of every run, wherever it is executed; the store accepts only the first answer. */
+export class InputAnswers {
+  readonly #host: AnswerHost
+  // Expired inputs that the store could not record.
+  readonly #overdue = new Set<string>()
+
+  constructor(host: AnswerHost) {
+    this.#host = host
+  }
+
+  async find(inputId: string): Promise<FoundInput | undefined> {
+    return this.#host.stores.runs.findInput(inputId)
+  }
+
+  async list(query: InputQuery): Promise<InputPage> {
+    return this.#host.stores.runs.listInputs(query)
+  }
+
+  /**
+   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_STORE
+   */
+  async answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<void> {
+    const found = await this.find(inputId)
+    if (found === undefined) throw new RUN_ERR_INPUT_NOT_FOUND(inputId)
+    const { input } = found
+    const outcome = await requireAnswer(input, answer)
+    // The timer of a run that is not loaded may be late.
+    if (timeOf(this.#host.stores) < input.expiresAt && (await this.#accept(inputId, outcome, input.sealKey)))
+      return
+    throw input.kind === 'approval' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
+  }
+
+  /** Cancels an input whose time is over, unless it was answered in the meantime. */
+  async expire(inputId: string): Promise<void> {
+    try {
+      await this.#expire(inputId)
+    } catch (err) {
+      if (isReported(err)) this.#overdue.add(inputId)
+      else this.#host.log.error({ err: toLoggable(err), inputId }, 'an input could not be expired')
+    }
+  }
+
+  /** Repeats what the store refused. */
+  async catchUp(): Promise<void> {
+    for (const inputId of this.#overdue) {
+      await this.#expire(inputId)
+      this.#overdue.delete(inputId)
+    }
+  }
+
+  async #expire(inputId: string): Promise<void> {
+    const outcome: InputOutcome = { action: 'cancel', expired: true, reason: 'not answered in time' }
+    if (await this.#accept(inputId, outcome)) return
+    // The process that stored an answer may have died before it delivered it.
+    const answer = (await this.find(inputId))?.input.answer
+    if (answer) await this.deliver(inputId, answer)
+  }
+
+  /** Delivers a stored answer to its run; false if the run is not one of this process. */
+  async deliver(inputId: string, answer: InputOutcome): Promise<boolean> {
+    const runId = runIdOf(inputId)
+    const run = this.#host.answerable(runId)
+    if (run === undefined) return this.#host.wake(runId, inputId)
+    const opened = await openAnswer({ seal: this.#host.seal, runs: run.stores.runs }, inputId, answer)
+    if (opened !== null) await run.inputAnswered(inputId, opened)
+    if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
+    return true
+  }
+
+  async #accept(inputId: string, given: InputOutcome, sealKey?: string): Promise<boolean> {
+    const runId = runIdOf(inputId)
+    // The run is lost and only to be ended: the store must know that first.
+    const { lostRuns } = this.#host
+    if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
+    const run = this.#host.answerable(runId)
+    const key = run === undefined ? this.#sealKeyFor(given, sealKey) : undefined
+    const answer = key === undefined ? given : await sealAnswer(inputId, given, key)
+    const { stores } = run ?? this.#host
+    const stored = withoutSecret(answer)
+    if (!(await stores.runs.answerInput(runId, inputId, stored))) return false
+    if (!(await this.deliver(inputId, answer)))
+      await stores.control.publish({ type: 'input', runId, inputId, answer: stored })
+    if (!this.#mayBeLost(answer) || (await this.#isTaken(inputId))) return true
+    return this.#accept(inputId, given, given.secret ? (await this.find(inputId))?.input.sealKey : undefined)
+  }
+
+  /**
+   * The key for an answer to a run that is not in memory here. Credentials must be encrypted: without other nodes for this process, which
+   * loads the run.
+   * @throws RUN_ERR_STORE
+   */
+  #sealKeyFor({ secret }: InputOutcome, sealKey: string | undefined): string | undefined {
+    if (!secret) return sealKey
+    if (this.#host.stores.lease === undefined) return this.#host.seal.publicKey
+    if (sealKey === undefined) throw new RUN_ERR_STORE()
+    return sealKey
+  }
+
+  // Its node may have died, and another one cannot open the answer but continues the run.
+  #mayBeLost({ sealed, secret }: InputOutcome): boolean {
+    if (sealed === undefined || this.#host.stores.lease === undefined) return false
+    return secret === true || this.#host.resumeWithServerKey
+  }
+
+  // False if another process has taken the run over, and cannot open the answer.
+  async #isTaken(inputId: string): Promise<boolean> {
+    const until = performance.now() + TAKEN_WITHIN
+    do {
+      const found = await this.find(inputId)
+      if (found?.input.answer === null && !isTerminalStatus(found.run.status)) return false
+      if (found?.input.answer?.sealed === undefined || isTerminalStatus(found.run.status)) return true
+      await pause(LOOK_EVERY)
+    } while (performance.now() < until)
+    throw new RUN_ERR_STORE()
+  }
+}

@@ -1,0 +1,305 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  isPromise,
+  RUN_ERR_CANCELED,
+  RUN_ERR_STORE,
+  RUN_ERR_SUSPENDED,
+  type InputOutcome,
+  type LeftTurn,
+  type Part,
+  type RecordedStepOptions,
+  type RunChange,
+  type RunInput,
+  type Runnable,
+  type Stores,
+  type YieldedPart
+} from '@svc/contract'
+import { RunReport } from '../events/run-report.ts'
+import { acceptPart, type AcceptingRun } from './accept-part.ts'
+import { fenceStores } from './fence-stores.ts'
+import { HostedContext, type ContextHost } from './hosted-context.ts'
+import type { AskedInput, Asker } from './inputs/asked-input.ts'
+import { PartSource } from './part-source.ts'
+import type { RunJournal } from './journal/context-journal.ts'
+import { PartWriter } from './log/part-writer.ts'
+import { toStartPart } from './new-run.ts'
+import type { Ending } from './final-state.ts'
+import { isTaken } from '../recovery/left-runs.ts'
+import type { Run } from './run-engine.ts'
+import type { Earlier, HostedRun, RunHost } from './run-host.ts'
+import { RunProgress } from './run-progress.ts'
+import { RunState } from './run-state.ts'
+import { leaveTurn } from '../turns/leave-turn.ts'
+import type { SteeredRun } from '../turns/steering.ts'
+import { takeTurn } from '../turns/take-turn.ts'
+import { RunWaits, type WaitsHost } from './run-waits.ts'
+import { logFault, logLate, logLost } from './run-logging.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
+import type { StartOptions } from './start-options.ts'
+
+// Milliseconds between two looks whether a run has begun.
+const BEGINS_WITHIN = 5
+const CANCELED = { type: 'finish', finishReason: 'canceled' } as const
+
+/** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
+export class LiveRun
+  extends RunState
+  implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost, AcceptingRun
+{
+  readonly writer: PartWriter
+  readonly #earlier: Earlier | undefined
+  #ownStores: Stores | undefined
+  #source: PartSource | undefined
+  #waits: RunWaits | undefined
+  #ended = false
+  // While its turn is being kept nothing else ends it.
+  #isHeld = false
+
+  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
+    super(host, runnable, options, earlier)
+    this.#earlier = earlier
+    const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
+    this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
+      onFault: (err) => this.#storeFailed(err),
+      onRecorded: () => this.stepSettled(),
+      onTransient: (part) => host.transients.publish(this.runId, part)
+    })
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
+  begin(input: RunInput, resumable: boolean, recorded: unknown): void {
+    this.resumable = resumable
+    this.input = input
+    try {
+      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), recorded)
+      if (this.#earlier !== undefined) this.waits.resume(this.#earlier.log.answered)
+    } catch (err) {
+      return void this.end({ error: err })
+    }
+    this.executed = this.#execute(input)
+  }
+
+  /** @param left how it leaves its turn to a later message; a run whose turn is saved ends by itself */
+  async cancel(left?: LeftTurn | null): Promise<boolean> {
+    if (this.unloaded) return this.host.cancelUnloaded(this.runId, left)
+    if (left && this.turnSaved) return false
+    if (left) this.record.leftTurn ??= left
+    const isKept = left?.keep === true && !this.#ended
+    const canceled = isKept ? await (this.keeping ??= this.#keepTurn(left)) : this.end(CANCELED)
+    await this.writer.idle()
+    if (isTaken(this.host.stores, this.loss)) return false
+    if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
+    return canceled
+  }
+
+  async untilBegun(): Promise<void> {
+    while (!this.writer.begun && !this.#ended) await pause(BEGINS_WITHIN)
+  }
+
+  /** Ends the run as failed from outside. */
+  async interrupt(error: unknown): Promise<void> {
+    this.end({ error })
+    await this.writer.idle()
+  }
+
+  /** Ends the run as failed because it could not be stored; it is never resumed. */
+  refuse(error: unknown): Promise<void> {
+    this.losses = Infinity
+    return this.interrupt(error)
+  }
+
+  async suspend(): Promise<void> {
+    this.writer.flush()
+    if (!this.#ended) this.leave()
+    await this.writer.idle()
+    // If the store fails, it counts as a death.
+    if (this.suspended) await this.host.left(this)
+  }
+
+  unload(): Promise<void> {
+    this.unloaded = true
+    this.input = undefined
+    return this.suspend()
+  }
+
+  /** Stops without a last part: another process resumes or ends the run, or has done so. */
+  leave(reason: unknown = new RUN_ERR_SUSPENDED()): void {
+    this.suspended = true
+    this.settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
+    if (this.unloaded) this.settlement.report = undefined
+    if (this.unloaded || this.host.stores.lease)
+      this.settlement.elsewhere = () => this.host.resultElsewhere(this.runId)
+    this.#leave(reason)
+  }
+
+  /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */
+  stopSteps(onIdle: () => void): void {
+    this.waits.journal.stop(onIdle)
+  }
+
+  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
+    if (this.#ended || this.#isHeld) return Promise.reject(this.lateSignal.why)
+    try {
+      this.host.requireWait(this)
+    } catch (err) {
+      this.end({ error: err })
+      return Promise.reject(this.lateSignal.why)
+    }
+    return this.waits.ask(asked, asker)
+  }
+
+  /** Takes an answer; resolves when it is in the log. */
+  inputAnswered(inputId: string, outcome: InputOutcome): Promise<void> | undefined {
+    try {
+      this.#waits?.answered(inputId, outcome)
+    } catch (err) {
+      this.end({ error: err })
+    }
+    return this.writer.idle()
+  }
+
+  step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
+    return this.waits.journal.step(key, this.writer.flushingAfter(fn), options)
+  }
+
+  /** The stores as its runnable gets them. */
+  get ownStores(): Stores {
+    return (this.#ownStores ??= fenceStores(this))
+  }
+
+  get journal(): RunJournal | undefined {
+    return this.resumable ? this.waits.journal : undefined
+  }
+
+  /** Its waits, for its context. */
+  get waits(): RunWaits {
+    if (this.#waits !== undefined) return this.#waits
+    this.#waits = new RunWaits(this, this.#earlier)
+    if (this.resumable && this.host.mayUnload(this.options))
+      this.#waits.onDormant((wait) => this.host.dormant(this, wait))
+    return this.#waits
+  }
+
+  write(part: Part, change: RunChange): void {
+    this.writer.write(part, change)
+    if (change.input !== undefined) this.options.onInputRequest?.()
+    else this.host.progressed(this)
+  }
+
+  requireOpen(): void {
+    if (this.#ended || this.#isHeld) throw this.lateSignal.why
+  }
+
+  stepSettled(err?: unknown): void {
+    if (err !== undefined || !this.mayResume) return void this.#isLostTo(err)
+    this.losses = 0
+    this.host.progressed(this)
+  }
+
+  /** Ends the run; true for the one call that did. */
+  end(how: Ending): boolean {
+    if (this.#ended || this.#isHeld) return false
+    if ('error' in how && this.#isLostTo(how.error)) return true
+    this.#ended = true
+    const final = this.writer.finish(how)
+    const { outcome, reason, fault } = final
+    if (fault !== undefined) logFault(this, fault.err, fault.error)
+    this.settlement.outcome = outcome
+    this.lateSignal.reason = reason
+    this.writer.end(final)
+    this.#release()
+    return true
+  }
+
+  async #execute(input: RunInput): Promise<void> {
+    try {
+      const taking = takeTurn(this, this.host)
+      if (isPromise(taking)) await taking
+      const context = new HostedContext(this)
+      this.settlement.report = new RunReport(
+        context,
+        this.runnable,
+        this.#earlier?.isUnloaded && this.createdAt
+      )
+      this.#source = new PartSource(this.runnable.stream(input, context))
+      await this.#source.deliverTo((part) => acceptPart(this, part))
+      this.end({ type: 'finish', finishReason: 'stop' })
+    } catch (err) {
+      if (!this.#ended) this.end({ error: err })
+      else if (err !== this.lateSignal.reason) logLate(this, err)
+    }
+  }
+
+  accepted(part: YieldedPart): void {
+    this.settlement.report?.take(part)
+    if (this.resumed) this.#waits?.take(part)
+  }
+
+  // After a store failure a run is left to be resumed instead of ending with the error.
+  #isLostTo(err: unknown): boolean {
+    if ((this.mayResume && isReported(err)) || isTaken(this.host.stores, err)) this.#storeFailed(err)
+    return this.loss !== undefined
+  }
+
+  #storeFailed(err: unknown): void {
+    if (this.loss) return
+    this.loss = err
+    if (isTaken(this.host.stores, err)) return this.leave(err)
+    this.losses++
+    logLost(this, err)
+    this.suspended = this.resumable
+    const goesOn = this.mayResume && isReported(err)
+    this.settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
+    this.#leave(err)
+    this.host.lost(this, err)
+  }
+
+  // Stops the run without a last part.
+  #leave(reason: unknown): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.writer.drop()
+    this.lateSignal.reason = reason
+    this.#release()
+  }
+
+  // Ends nothing but the work until the session has what was said.
+  async #keepTurn(left: LeftTurn): Promise<boolean> {
+    await this.untilBegun()
+    if (this.#ended) return false
+    this.#isHeld = true
+    this.lateSignal.reason = new RUN_ERR_CANCELED()
+    this.#stop()
+    this.writer.flush()
+    await this.writer.idle()
+    try {
+      if (!this.#ended) await leaveTurn(this.host.stores, this.record, left)
+    } catch (err) {
+      this.#storeFailed(err)
+    }
+    this.#isHeld = false
+    return this.end(CANCELED)
+  }
+
+  #stop(): void {
+    // First, so that the abort signal does not withdraw pending inputs.
+    this.#waits?.abandon(this.lateSignal.why)
+    this.lateSignal.abort()
+    this.#source?.leave((err) => logLate(this, err))
+    this.#source = undefined
+  }
+
+  #release(): void {
+    this.#stop()
+    // The run has ended only when its last part is in the log, or cannot be written.
+    this.writer.whenIdle(() => {
+      this.turn?.leave(this.suspended)
+      this.host.ended(this)
+      this.settlement.due()
+    })
+  }
+}

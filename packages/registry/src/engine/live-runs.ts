@@ -1,0 +1,162 @@
+import { RUN_ERR_DRAINING, RUN_ERR_TOO_MANY_RUNS, setNewest } from '@svc/contract'
+import { PassingMap } from '@svc/contract/stores'
+import type { LiveRun } from './live-run.ts'
+import type { CountedRun } from './run-host.ts'
+import type { StartRefusal } from './run-engine.ts'
+import type { RunLimits } from './run-limits.ts'
+
+// Milliseconds over which refusals are counted, so many of which are often, and the most owners that are remembered.
+const WINDOW = 1_000
+const OFTEN = 20
+const MAX_OWNERS = 10_000
+
+interface Refusals {
+  since: number
+  count: number
+}
+
+/** How often the starts of each owner are refused. */
+class RefusalRates {
+  readonly #owners = new Map<string, Refusals>()
+
+  /** A start was refused. */
+  add(owner: string): void {
+    const refusals = this.#recent(owner)
+    if (refusals !== undefined) return void refusals.count++
+    setNewest(this.#owners, owner, { since: performance.now(), count: 1 }, MAX_OWNERS)
+  }
+
+  /** True if the starts of an owner were refused more than 20 times within a second, just now. */
+  isOften(owner: string): boolean {
+    return (this.#recent(owner)?.count ?? 0) > OFTEN
+  }
+
+  #recent(owner: string): Refusals | undefined {
+    const refusals = this.#owners.get(owner)
+    return refusals !== undefined && performance.now() - refusals.since < WINDOW ? refusals : undefined
+  }
+}
+
+/** Waits for the runs in progress when a service shuts down. */
+class Drain {
+  readonly #waitingFor = new Set<string>()
+  readonly #over = Promise.withResolvers<void>()
+  readonly #handOver: ((run: LiveRun) => void) | undefined
+
+  /** @param handOver leaves a run to another node, so that it need not wait for the others; undefined if there is none */
+  constructor(handOver?: (run: LiveRun) => void) {
+    this.#handOver = handOver
+  }
+
+  /** Resolves once no run has to be waited for, after `timeout` milliseconds at the latest. */
+  async wait(runs: readonly LiveRun[], timeout: number): Promise<void> {
+    for (const { runId } of runs) this.#waitingFor.add(runId)
+    for (const run of runs) this.stop(run)
+    if (this.#waitingFor.size === 0) return
+    const timer = setTimeout(this.#over.resolve, timeout)
+    await this.#over.promise
+    clearTimeout(timer)
+  }
+
+  /** A run that another process can resume need not end: it is left once its current steps are recorded. */
+  stop(run: LiveRun): void {
+    if (run.resumable) run.stopSteps(() => (this.#handOver ? this.#handOver(run) : this.leave(run.runId)))
+  }
+
+  /** A run has ended, or may be left as it is. */
+  leave(runId: string): void {
+    if (this.#waitingFor.delete(runId) && this.#waitingFor.size === 0) this.#over.resolve()
+  }
+}
+
+/** The runs in progress in this process, counted against the engine's limits. */
+export class LiveRuns {
+  readonly limits: RunLimits
+  readonly refusals = new RefusalRates()
+  readonly #runs = new PassingMap<string, LiveRun>()
+  #drain: Drain | undefined
+
+  constructor(limits: RunLimits) {
+    this.limits = limits
+  }
+
+  get size(): number {
+    return this.#runs.size
+  }
+
+  get draining(): boolean {
+    return this.#drain !== undefined
+  }
+
+  has(runId: string): boolean {
+    return this.#runs.has(runId)
+  }
+
+  get(runId: string): LiveRun | undefined {
+    return this.#runs.get(runId)
+  }
+
+  list(): LiveRun[] {
+    return this.#runs.values()
+  }
+
+  /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT */
+  requireVacancy(owner: string): void {
+    if (this.draining) throw new RUN_ERR_DRAINING()
+    try {
+      this.limits.require(owner)
+    } catch (err) {
+      this.refusals.add(owner)
+      throw err
+    }
+  }
+
+  /** As `RunEngine.refusal`. */
+  refusal(owner: string, isOften = false): StartRefusal | undefined {
+    const often = this.refusals.isOften(owner)
+    if (isOften && !often) return undefined
+    try {
+      this.requireVacancy(owner)
+    } catch (err) {
+      return { error: err as Error, often }
+    }
+    // Those of an owner whose runs other processes have are refused by the store.
+    return often ? { error: new RUN_ERR_TOO_MANY_RUNS(), often } : undefined
+  }
+
+  enter(run: LiveRun): void {
+    this.#runs.add(run.runId, run)
+    this.limits.enter(run.record.owner)
+  }
+
+  /** A run begins to wait, and counts for its owner only, with what it holds. */
+  waits({ record, heldBytes }: CountedRun): void {
+    this.limits.waits(record.owner, heldBytes)
+  }
+
+  /** A run has waited. */
+  works({ record, heldBytes }: CountedRun): void {
+    this.limits.works(record.owner, heldBytes)
+  }
+
+  /** A run that was started before a drain, and begins during it, begins no steps. */
+  begun(run: LiveRun): void {
+    this.#drain?.stop(run)
+  }
+
+  leave({ runId, record }: Pick<LiveRun, 'runId' | 'record'>): void {
+    this.#runs.delete(runId)
+    this.limits.leave(record.owner)
+    this.#drain?.leave(runId)
+  }
+
+  /**
+   * Admits no more runs and waits for those in progress, for `timeout` milliseconds at most. Call it once.
+   * @param handOver leaves a run to another node, if there may be one
+   */
+  drain(timeout: number, handOver?: (run: LiveRun) => void): Promise<void> {
+    this.limits.close()
+    this.#drain = new Drain(handOver)
+    return this.#drain.wait(this.list(), timeout)
+  }
+}

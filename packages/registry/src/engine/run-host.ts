@@ -1,0 +1,125 @@
+import type { AnswerSeal } from './inputs/answer-seal.ts'
+import type { Exposures } from '../access/exposures.ts'
+import type {
+  Awaitable,
+  EventBus,
+  LeftTurn,
+  RunLog,
+  Runnable,
+  RunResult,
+  StoredRun,
+  Stores
+} from '@svc/contract'
+import type { RecordOptions } from '../options.ts'
+import type { HoldingRun } from './held-bytes.ts'
+import type { TransientParts } from './log/transient-parts.ts'
+import type { SessionNotices } from '../turns/session-notices.ts'
+import type { RecalledLog } from '../recovery/recalled-log.ts'
+import type { RunProgress } from './run-progress.ts'
+import type { StartOptions } from './start-options.ts'
+
+/** A run as the engine that executes it sees it. */
+export interface HostedRun {
+  readonly log: RunLog
+  readonly runId: string
+  readonly runnable: Runnable
+  readonly options: StartOptions
+  readonly record: StoredRun
+  /** True if another process can resume it. */
+  readonly resumable: boolean
+  /** True if an earlier process began it. */
+  readonly resumed: boolean
+  /** True if it was left for another process, or for later. */
+  readonly suspended: boolean
+  /** How often its store failed since it last made progress. */
+  readonly losses: number
+  /** True if it may be resumed here after a store failure; bounded, in case the store cannot take the run itself. */
+  readonly mayResume: boolean
+  /** Resolves when its runnable has returned. */
+  readonly executed: Promise<void> | undefined
+  /** The bytes that it holds while it waits. */
+  readonly heldBytes: number
+  /** Leaves it as it is, for another process to resume. */
+  suspend(): Promise<void>
+  /** Leaves it as it is, until what it waits for has it loaded again. */
+  unload(): Promise<void>
+}
+
+/** What stays in memory of a run that was unloaded. */
+export interface Unloaded {
+  readonly heldBytes: number
+  /** Its runnable, unless runs of its name are resumed anyway. */
+  readonly runnable: Runnable | undefined
+  /** As in `StartOptions`. */
+  readonly onInputRequest?: (() => void) | undefined
+}
+
+/** What a dormant run waits for. */
+export interface DormantWait {
+  /** When the first wait ends, in milliseconds since the epoch. */
+  readonly until: number
+  /** The inputs whose answers end a wait. */
+  readonly inputIds: readonly string[]
+}
+
+/** A run as the limits count it. */
+export interface CountedRun extends HoldingRun {
+  readonly runId: string
+  readonly record: Pick<StoredRun, 'owner' | 'status'>
+  readonly resumable: boolean
+  heldBytes: number
+}
+
+/** The parts of the engine that a run needs. */
+export interface RunHost {
+  readonly stores: Stores
+  readonly events: EventBus
+  readonly log: RunLog
+  readonly exposures: Exposures
+  readonly maxLogBytes: number
+  readonly record: Readonly<Required<RecordOptions>>
+  readonly closed: AbortSignal
+  readonly transients: TransientParts
+  readonly sessionNotices: SessionNotices
+  readonly seal: AnswerSeal
+  ended(run: HostedRun): void
+  /** The result of a run that another node has. @throws its error, RUN_ERR_SUSPENDED */
+  resultElsewhere(runId: string): Promise<RunResult>
+  /** The run has recorded a step or an answer. */
+  progressed(run: HostedRun): void
+  /** The run, which only waited since it was resumed, begins to work. */
+  begins(run: Pick<StoredRun, 'runId' | 'epoch'>): Awaitable<void>
+  /** The run is suspended in order. */
+  left(run: HostedRun): Promise<void>
+  /** The run's log can no longer be written. */
+  lost(run: HostedRun, reason: unknown): void
+  expireInput(inputId: string): void
+  /** True if what the run was started with is known again once it is loaded. */
+  mayUnload(options: StartOptions): boolean
+  /** The run only waits; it may leave memory. */
+  dormant(run: HostedRun, wait: DormantWait): void
+  /** Ends a run as canceled that was unloaded; false if it has ended. */
+  cancelUnloaded(runId: string, left?: LeftTurn | null): Promise<boolean>
+  /** Checks that a run may wait. @throws RUN_ERR_WAITING_LIMIT */
+  requireWait(run: CountedRun): void
+  /** The run begins to wait for an input or for its turn. */
+  waits(run: CountedRun): void
+  /** The run waits no more. */
+  works(run: CountedRun): void
+}
+
+/** The number of store failures in a row, without progress, after which a run is no longer resumed. */
+export const MAX_LOSSES = 5
+
+/** The state that a resumed run inherits from the earlier process. */
+export interface Earlier {
+  readonly record: StoredRun
+  readonly progress: RunProgress
+  readonly log: RecalledLog
+  /** How often its store failed since it last made progress; default 0. */
+  readonly losses?: number | undefined
+  /** True if this process has unloaded it, and not another one left it. */
+  readonly isUnloaded?: boolean
+  /** True if it waits for an input or for its turn, and has no part in a death until it begins to work. */
+  readonly onlyWaits?: boolean
+}

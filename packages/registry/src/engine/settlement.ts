@@ -1,0 +1,73 @@
+import { callNextTurn, RUN_ERR_CANCELED, type RunResult } from '@svc/contract'
+import type { RunReport } from '../events/run-report.ts'
+import type { Outcome } from './final-state.ts'
+
+/** Delivers the outcome of a run to its callers in the turn after the last part is in the log or cannot be written. */
+export class Settlement {
+  outcome: Outcome | undefined
+  /** Emits the end of the run; undefined if it never began. */
+  report: RunReport | undefined
+  /** Reads the result if another process gives it; then `outcome` only says that the run has left this one. */
+  elsewhere: (() => Promise<RunResult>) | undefined
+  #isDue = false
+  #waiter: PromiseWithResolvers<RunResult> | undefined
+
+  /** Resolves with the result, or rejects with the error, once it is due. */
+  get result(): Promise<RunResult> {
+    if (this.#waiter === undefined) {
+      this.#waiter = Promise.withResolvers()
+      if (this.#isDue) this.#settle(this.#waiter)
+    }
+    return this.#waiter.promise
+  }
+
+  /** The log is final: delivers the outcome. */
+  due(): void {
+    this.#isDue = true
+    this.report?.end(this.outcome!)
+    if (this.#waiter !== undefined) this.#settle(this.#waiter)
+  }
+
+  #settle({ resolve, reject }: PromiseWithResolvers<RunResult>): void {
+    const outcome = this.outcome!
+    if (this.elsewhere !== undefined) return resolve(this.elsewhere())
+    callNextTurn(() => ('result' in outcome ? resolve(outcome.result) : reject(outcome.error)))
+  }
+}
+
+/** Creates its abort signal on first access; many runnables never use it. */
+export class LateSignal {
+  /** The reason to abort with; `abort` does nothing without one. */
+  reason: unknown
+  #controller: AbortController | undefined
+  #listeners: Set<(reason: unknown) => void> | undefined
+
+  /** Why the run has ended. */
+  get why(): unknown {
+    return this.reason ?? new RUN_ERR_CANCELED()
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      this.abort()
+    }
+    return this.#controller.signal
+  }
+
+  /** As an abort listener, but needs no signal; called at once if the reason is known. */
+  onAbort(listener: (reason: unknown) => void): () => void {
+    if (this.reason !== undefined) listener(this.reason)
+    else (this.#listeners ??= new Set()).add(listener)
+    return () => void this.#listeners?.delete(listener)
+  }
+
+  abort(): void {
+    const { reason } = this
+    if (reason === undefined) return
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener(reason)
+    this.#controller?.abort(reason)
+  }
+}

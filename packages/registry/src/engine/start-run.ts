@@ -1,0 +1,115 @@
+import {
+  codeOf,
+  isPromise,
+  isRefusedStart,
+  RUN_ERR_STORE,
+  type Awaitable,
+  type RunInput,
+  type RunSummary,
+  type WhenBusy
+} from '@svc/contract'
+import type { PreparedWebhook } from '../webhooks/webhooks.ts'
+import type { EngineHost } from './engine-host.ts'
+import { keepRecorded } from './kept-input.ts'
+import type { LiveRun } from './live-run.ts'
+import { placeRun } from './place-run.ts'
+import type { RecordedInput } from './recorded-input.ts'
+import type { Checkpoint } from '../recovery/interrupted-runs.ts'
+import { beforeTurn, type FoundRun } from '../turns/before-turn.ts'
+import { makeWay } from '../turns/make-way.ts'
+import { UndoSteps } from './undo-steps.ts'
+
+/** A start that was checked. */
+export interface RunStart {
+  readonly run: LiveRun
+  readonly input: RunInput
+  /** Undefined if no input is recorded. */
+  readonly recorded: RecordedInput | undefined
+  readonly whenBusy: WhenBusy
+  readonly webhook: PreparedWebhook | undefined
+}
+
+/**
+ * Starts a run; resolves once its record is stored, with the run that was found instead of it, if there is one. What the steps of a start
+ * have done is undone unless the store has the run in the end.
+ * @throws why the start is refused, RUN_ERR_STORE
+ */
+export async function startRun(host: EngineHost, start: RunStart): Promise<FoundRun | undefined> {
+  const { run, input, whenBusy, webhook } = start
+  const undo = new UndoSteps(host.log)
+  try {
+    enter(host, run, undo)
+    if (whenBusy === 'reject' || whenBusy === 'steer') {
+      const found = await beforeTurn(host, run, input, whenBusy)
+      if (found !== undefined) return await undo.all(found)
+    }
+    if (webhook !== undefined) undo.add(await host.webhooks.add(run.record, webhook))
+    const { created, early } = create(host, start)
+    // From then on it reports how the run ends.
+    if (webhook !== undefined && (await created) === undefined) undo.none()
+    const earlier = mayDiffer(host, run) ? await created : undefined
+    if (earlier !== undefined) return await undo.all({ run: earlier, joined: false })
+    await begin(host, start, created, early)
+    undo.none()
+    if (!run.ended && (whenBusy === 'interrupt' || whenBusy === 'replace'))
+      await makeWay(host, run, whenBusy === 'interrupt')
+    return undefined
+  } catch (err) {
+    const isRefused = isRefusedStart(err)
+    if (!isRefused) await run.refuse(new RUN_ERR_STORE({ cause: err }))
+    await undo.all()
+    if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') host.live.refusals.add(run.record.owner)
+    throw isRefused ? err : new RUN_ERR_STORE({ cause: err })
+  }
+}
+
+function enter({ live, interrupted }: EngineHost, run: LiveRun, undo: UndoSteps): void {
+  live.enter(run)
+  undo.add(() => {
+    if (run.ended) return
+    interrupted.forget(run)
+    run.turn?.leave(false)
+    if (live.has(run.runId)) live.leave(run)
+  })
+}
+
+interface Creation {
+  readonly created: Awaitable<RunSummary | undefined>
+  /** With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed. */
+  readonly early: Checkpoint | undefined
+}
+
+function create({ stores, live, interrupted }: EngineHost, { run, input, recorded }: RunStart): Creation {
+  const created = stores.runs.create(run.record, live.limits.inStore(stores, run.record.owner))
+  if (isPromise(created)) run.created = created
+  const isPlain = recorded?.contents.length === 0
+  const early = isPromise(created) && isPlain ? interrupted.keep(run, { input, files: [] }) : undefined
+  run.resumable = early !== undefined
+  return { created, early }
+}
+
+// Only these starts may be refused by the store, or have an earlier run.
+function mayDiffer({ stores, live }: EngineHost, { options, record }: LiveRun): boolean {
+  return options.startKey !== undefined || live.limits.inStore(stores, record.owner) !== undefined
+}
+
+async function begin(
+  { stores, interrupted, live, record }: EngineHost,
+  { run, input, recorded }: RunStart,
+  created: Creation['created'],
+  early: Checkpoint | undefined
+): Promise<void> {
+  const keeping = keepRecorded(run, input, recorded, record.files, created)
+  const kept = isPromise(keeping) ? await keeping : keeping
+  if (run.ended) return
+  const checkpoint = early ?? (kept && interrupted.keep(run, kept))
+  const placing = run.turn === undefined ? placeRun(stores, run) : undefined
+  // Whether it is queued stands in its first part.
+  if (isPromise(placing)) await placing
+  if (run.ended) return
+  run.begin(input, checkpoint !== undefined, recorded?.value)
+  if (isPromise(created)) await created
+  run.created = undefined
+  if (isPromise(checkpoint?.saved)) await checkpoint.saved
+  live.begun(run)
+}

@@ -1,0 +1,236 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { enterSession } from '../engine/place-run.ts'
+import {
+  ANONYMOUS,
+  RUN_ERR_NOT_QUEUEABLE,
+  RUN_ERR_SCHEDULE_BINARY,
+  RUN_ERR_STORE,
+  toLoggable,
+  type NextRun,
+  type QueuedStart,
+  type RunInput,
+  type Runnable,
+  type RunQueue,
+  type RunSummary,
+  type StoredRun
+} from '@svc/contract'
+import { ENGINE_DEFAULTS, type QueueOptions, type RecordOptions } from '../options.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
+import { keepInput, type KeptInput } from '../engine/kept-input.ts'
+import { readParts, type LogHost } from '../engine/log/log-reader.ts'
+import { newRun, toStartPart } from '../engine/new-run.ts'
+import { prepareStart } from '../engine/prepare-start.ts'
+import { toRecordedInput, type RecordedInput } from '../engine/recorded-input.ts'
+import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
+import { endLeftRun } from '../recovery/left-runs.ts'
+import type { ResumeHost } from '../recovery/resume-run.ts'
+import { toResumeState } from '../recovery/resume-state.ts'
+import type { HostedRun } from '../engine/run-host.ts'
+import { RunProgress } from '../engine/run-progress.ts'
+import type { StartOptions } from '../engine/start-options.ts'
+import { UndoSteps } from '../engine/undo-steps.ts'
+import { whenBusyOf } from '../turns/when-busy.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+
+// Milliseconds until serving the queue is tried again.
+const RETRY_AFTER = 5_000
+// Milliseconds until taking a run is tried again.
+const TAKEN_AGAIN_AFTER = 1_000
+
+/** The parts of the engine that queued runs need. */
+export interface QueueHost extends ResumeHost {
+  readonly interrupted: InterruptedRuns
+  readonly webhooks: Pick<Webhooks, 'prepare' | 'add'>
+}
+
+/** Queues runs, and begins those whose turn it is. */
+export class QueuedRuns {
+  readonly #host: QueueHost
+  readonly #queue: RunQueue | undefined
+  readonly #concurrency: number
+  readonly #perOwner: number
+  readonly #isAsked: boolean
+  #serving: Promise<(() => Promise<void>) | undefined> | undefined
+  // Called when a run that was begun here leaves memory.
+  readonly #ends = new Map<string, () => void>()
+
+  constructor(host: QueueHost, options: QueueOptions | undefined) {
+    this.#host = host
+    this.#queue = host.stores.queue
+    this.#concurrency = options?.concurrency ?? ENGINE_DEFAULTS.queueConcurrency
+    this.#perOwner = options?.perOwner ?? ENGINE_DEFAULTS.queuePerOwner
+    this.#isAsked = options !== undefined
+  }
+
+  /**
+   * Puts a new run into the queue; also returns the earlier run with its start key, if there is one.
+   * @throws RUN_ERR_NOT_QUEUEABLE, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE
+   */
+  async add(
+    runnable: Runnable,
+    input: RunInput,
+    recorded: RecordedInput | undefined,
+    options: StartOptions
+  ): Promise<{ run: StoredRun; earlier: RunSummary | undefined }> {
+    const { stores, exposures, interrupted } = this.#host
+    const queue = this.#queue
+    if (queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
+    requireQueueable(runnable, options, recorded, this.#host.record)
+    const { webhooks } = this.#host
+    const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
+    const begun = newRun(runnable, options, exposures)
+    const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
+    const undo = new UndoSteps(this.#host.log)
+    try {
+      if (webhook !== undefined) undo.add(await webhooks.add(run, webhook))
+      let kept: KeptInput = { input, files: [] }
+      if (recorded.contents.length > 0) {
+        // Files follow the record of their run, which waits once they are kept.
+        const earlier = await stores.runs.create(begun)
+        if (earlier !== undefined) return await undo.all({ run, earlier })
+        undo.none()
+        const files = { record: begun, stores, log: this.#host.log }
+        kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
+      }
+      const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
+      const earlier = await queue.add(run, first, checkpoint)
+      if (earlier !== undefined) return await undo.all({ run, earlier })
+    } catch (err) {
+      await undo.all()
+      throw err
+    }
+    await enterSession(stores, { runnable, options, record: run })
+    if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
+    this.serve()
+    return { run, earlier: undefined }
+  }
+
+  /** As `ScheduleHost` says: the store puts the run into the queue by itself. */
+  prepare(runnable: Runnable, given: RunInput, asked: StartOptions): QueuedStart {
+    const { exposures, record } = this.#host
+    const { input, options } = prepareStart(runnable, given, asked)
+    const recorded = record.input ? toRecordedInput(input) : undefined
+    // What it says applies when a process begins the run.
+    const whenBusy = whenBusyOf(runnable, { ...options, queue: false })
+    if (recorded !== undefined && recorded.contents.length > 0) throw new RUN_ERR_SCHEDULE_BINARY()
+    requireQueueable(runnable, options, recorded, record)
+    const begun = newRun(runnable, options, exposures)
+    const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
+    return this.#toStart(run, { input, files: [] }, recorded, { ...options, whenBusy })
+  }
+
+  /** Begins to serve the queue if that was asked for, or if runs wait. @throws what the store throws */
+  async recover(): Promise<void> {
+    if (this.#queue !== undefined && (this.#isAsked || (await this.#queue.isWaiting()))) this.serve()
+  }
+
+  /** A runnable is known. */
+  known({ queue }: Runnable): void {
+    if (queue === true) this.serve()
+    if (this.#serving !== undefined) this.#queue?.look()
+  }
+
+  /** Begins waiting runs from now on. */
+  serve(): void {
+    if (this.#queue !== undefined && !this.#host.closing.aborted) this.#serving ??= this.#serve(this.#queue)
+  }
+
+  /** A run has ended, or has left memory. */
+  ended({ runId, record }: HostedRun): void {
+    const end = this.#ends.get(runId)
+    if (end !== undefined) end()
+    else if (record.queuedAt !== null) this.#queue?.look()
+  }
+
+  /** Begins no more runs; resolves when those that were begun have left memory. */
+  async stop(): Promise<void> {
+    const stop = await this.#serving
+    await stop?.()
+  }
+
+  #toStart(run: StoredRun, kept: KeptInput, { value }: RecordedInput, options: StartOptions): QueuedStart {
+    const { exposures, maxLogBytes } = this.#host
+    const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
+    return { run, first, checkpoint: toResumeState(kept, options, exposures) }
+  }
+
+  async #serve(queue: RunQueue): Promise<(() => Promise<void>) | undefined> {
+    const { closing, log } = this.#host
+    while (!closing.aborted) {
+      try {
+        return await queue.serve(this.#concurrency, () => this.#take(queue))
+      } catch (err) {
+        if (!isReported(err)) log.error({ err: toLoggable(err) }, 'queued runs cannot be begun yet')
+        await pause(RETRY_AFTER, undefined, { ref: false, signal: closing }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  async #take(queue: RunQueue): Promise<boolean> {
+    const { live } = this.#host
+    for (let vacancy; (vacancy = live.limits.vacancy()) !== undefined;) await vacancy
+    const next = await this.#next(queue)
+    if (next !== undefined) await this.#execute(next)
+    return next !== undefined
+  }
+
+  // Repeats what fails: no other call may follow, and a store that did not answer may have leased a run.
+  async #next(queue: RunQueue): Promise<NextRun | undefined> {
+    const { closing, stores, interrupted, log } = this.#host
+    while (!closing.aborted) {
+      const query = { runnables: interrupted.known, perOwner: this.#perOwner, unlimited: ANONYMOUS.sub }
+      try {
+        await stores.lease?.whenHeld(closing)
+        return await queue.next(query)
+      } catch (err) {
+        if (!closing.aborted && !isReported(err))
+          log.error({ err: toLoggable(err) }, 'no queued run can be begun yet')
+        await pause(TAKEN_AGAIN_AFTER, undefined, { ref: false, signal: closing }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  async #execute(next: NextRun): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#ends.set(next.runId, resolve)
+    if (await this.#host.interrupted.begin(next)) await promise
+    this.#ends.delete(next.runId)
+  }
+
+  async #refuse({ runId }: StoredRun): Promise<never> {
+    const err = new RUN_ERR_STORE()
+    await endLeftRun(this.#host.stores, runId, err)
+    throw err
+  }
+}
+
+const REQUESTS: ReadonlySet<string> = new Set(['tool.approval.request', 'input.request'])
+
+/** Calls back each time that a run, on whichever node, asks for an input. Resolves when the run or this engine ends. */
+export async function watchInputs(host: LogHost, runId: string, onRequest: () => void): Promise<void> {
+  try {
+    for await (const { type } of readParts(host, runId)) if (REQUESTS.has(type)) onRequest()
+  } catch {
+    // The caller of the run gets the failure of the store.
+  }
+}
+
+/**
+ * Checks that another process can begin a run from what is stored of it.
+ * @throws RUN_ERR_NOT_QUEUEABLE
+ */
+function requireQueueable(
+  { name, resumable }: Runnable,
+  { apiKey, redact }: StartOptions,
+  recorded: RecordedInput | undefined,
+  record: Readonly<Required<RecordOptions>>
+): asserts recorded is RecordedInput {
+  if (resumable !== true) throw new RUN_ERR_NOT_QUEUEABLE(`another process could not resume "${name}"`)
+  if (apiKey !== undefined || redact !== undefined)
+    throw new RUN_ERR_NOT_QUEUEABLE('its caller has given a key, and keys are not stored')
+  if (recorded === undefined) throw new RUN_ERR_NOT_QUEUEABLE('inputs are not recorded here')
+  if (recorded.contents.length > 0 && !record.files)
+    throw new RUN_ERR_NOT_QUEUEABLE('files of inputs are not kept here')
+}

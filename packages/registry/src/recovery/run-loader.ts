@@ -1,0 +1,160 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+import { timeOf, toLoggable, within, type Runnable } from '@svc/contract'
+import { isReported } from '../stores/upkeep/store-watch.ts'
+import { deathsOf } from './deaths.ts'
+import { endLeftRun, isDamaged } from './left-runs.ts'
+import type { ParkedRun, ParkedRuns } from './parked-runs.ts'
+import { resumeRun, type ResumeHost } from './resume-run.ts'
+
+// Runs loaded at once; of those with a large checkpoint (in bytes), one.
+const LOADED_AT_ONCE = 8
+const LARGE = 262_144
+// Runs in memory that may still end or become dormant at once; after this many milliseconds they count no more.
+const MAX_UNSETTLED = 32
+const SETTLES_WITHIN = 100
+// So many deaths make a run a suspect: suspects are loaded one after another, so that a death has one cause. The next one follows when the
+// one before has ended, made progress, begun to wait, or lived for so many milliseconds.
+const SUSPECT_AFTER = 3
+const ALONE_FOR = 10_000
+// Milliseconds until loading is retried after a failure.
+const RETRY_AFTER = 5_000
+
+/** What a loader needs of the code that parks runs. */
+export interface LoaderHost {
+  readonly engine: ResumeHost
+  readonly parked: ParkedRuns
+  runnableOf(run: ParkedRun): Runnable | undefined
+  /** The runnable of a run was removed before its turn. */
+  awaitRunnable(run: ParkedRun): void
+}
+
+/** Loads parked runs into memory, a few at a time, as far as the engine's limits admit them. */
+export class RunLoader {
+  readonly #host: LoaderHost
+  readonly #small = pLimit(LOADED_AT_ONCE)
+  readonly #large = pLimit(1)
+  readonly #alone = pLimit(1)
+  readonly #loading = new Map<string, Promise<unknown>>()
+  // Called when a loaded run has ended or is unloaded.
+  readonly #settled = new Map<string, () => void>()
+  readonly #unsettled = new Set<Promise<void>>()
+
+  constructor(host: LoaderHost) {
+    this.#host = host
+  }
+
+  /** Resolves when the loading of a run is done; undefined if it is not being loaded. */
+  loading(runId: string): Promise<unknown> | undefined {
+    return this.#loading.get(runId)
+  }
+
+  /** Resolves when the runs that are being loaded now are loaded. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#loading.values())
+  }
+
+  /**
+   * Parks a run until its turn; resolves with true if it was resumed. Few are loaded before they have settled.
+   * @param size bytes of its checkpoint, if they are known
+   */
+  load(run: ParkedRun, size?: number, onSuspect: () => void = () => {}): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#host.parked.park(run)
+    void this.#queueOf(run, size).then((queue) => {
+      if (queue === this.#alone) onSuspect()
+      return queue(() => this.#loadInTurn(run, resolve, queue === this.#alone))
+    })
+    return promise
+  }
+
+  /** The same for a run that a death left; a suspect, which may have to wait for others, counts as not resumed. */
+  recover(run: ParkedRun, size: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    void this.load(run, size, () => resolve(false)).then(resolve)
+    return promise
+  }
+
+  /** Resumes a run that this process has leased; true if it was resumed. It is loaded again later if that fails. */
+  async resume(runnable: Runnable, run: ParkedRun, leased?: number): Promise<boolean> {
+    const { runId } = run
+    const loading = this.#tryResume(runnable, run, leased)
+    this.#loading.set(runId, loading)
+    const isResumed = await loading
+    this.#loading.delete(runId)
+    return isResumed
+  }
+
+  /** A run has ended or is unloaded. */
+  settled(runId: string): void {
+    this.#settled.get(runId)?.()
+  }
+
+  async #queueOf({ runId, unloaded }: ParkedRun, size?: number): Promise<LimitFunction> {
+    const { stores } = this.#host.engine
+    try {
+      if (unloaded === undefined && (await this.#isSuspect(runId))) return this.#alone
+      return (size ?? (await stores.checkpoints.size(runId)) ?? 0) > LARGE ? this.#large : this.#small
+    } catch {
+      // Loading the run reports the error.
+      return this.#large
+    }
+  }
+
+  async #isSuspect(runId: string): Promise<boolean> {
+    const { stores } = this.#host.engine
+    const { epoch } = (await stores.runs.find(runId)) ?? { epoch: 0 }
+    return epoch >= SUSPECT_AFTER && (await deathsOf(stores, runId, epoch + 1)) >= SUSPECT_AFTER
+  }
+
+  async #loadInTurn(run: ParkedRun, loaded: (isResumed: boolean) => void, isAlone: boolean): Promise<void> {
+    const { runId } = run
+    const { engine, parked } = this.#host
+    while (this.#unsettled.size >= MAX_UNSETTLED) await Promise.race(this.#unsettled)
+    for (let vacancy; (vacancy = engine.live.limits.vacancy()) !== undefined;) await vacancy
+    const runnable = this.#host.runnableOf(run)
+    if (runnable === undefined && parked.get(runId)) this.#host.awaitRunnable(run)
+    if (runnable === undefined || engine.closing.aborted || !parked.take(runId)) return loaded(false)
+    const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))
+    const isResumed = await this.resume(runnable, run)
+    loaded(isResumed)
+    if (isResumed && !isAlone) return this.#awaitSettled(runId, settled)
+    if (isResumed) await within(ALONE_FOR, settled)
+    this.#settled.delete(runId)
+  }
+
+  #awaitSettled(runId: string, settled: Promise<void>): void {
+    const settling = within(SETTLES_WITHIN, settled).then(() => {
+      this.#settled.delete(runId)
+      this.#unsettled.delete(settling)
+    })
+    this.#unsettled.add(settling)
+  }
+
+  async #tryResume(runnable: Runnable, run: ParkedRun, leased?: number): Promise<boolean> {
+    const { engine, parked } = this.#host
+    const { runId } = run
+    try {
+      return await resumeRun(engine, runnable, runId, { leased, unloaded: run.unloaded })
+    } catch (err) {
+      logFault(engine, err, runId, 'a run could not be resumed')
+      if (isDamaged(err)) {
+        await endLeftRun(engine.stores, runId, err).catch((fault: unknown) =>
+          logFault(engine, fault, runId, 'a damaged run could not be ended')
+        )
+        return false
+      }
+      parked.park(run, { at: timeOf(engine.stores) + RETRY_AFTER, act: (again) => void this.load(again) })
+      return false
+    }
+  }
+}
+
+/** Logs why a run could not be resumed or ended, unless the store's failure is in the log already. */
+export function logFault(
+  { log }: Pick<ResumeHost, 'log'>,
+  err: unknown,
+  runId: string,
+  message: string
+): void {
+  if (!isReported(err)) log.error({ err: toLoggable(err), runId }, message)
+}

@@ -1,5 +1,0 @@
-export { encodeSse, SSE_HEADERS, SSE_HEARTBEAT, SSE_SUSPENDED } from './encode-sse.ts'
-export { onReplyOver } from './open-replies.ts'
-export { OpenReplies } from './open-replies.ts'
-export type { SseProjection } from './sse-messages.ts'
-export { createSseStream, streamEntries, type SseStreamOptions } from './sse-stream.ts'

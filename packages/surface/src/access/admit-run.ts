@@ -1,0 +1,173 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Type } from '@sinclair/typebox'
+import {
+  isAdmin,
+  isPromise,
+  RUN_ERR_CLIENT_INSTRUCTIONS,
+  RUN_ERR_CLIENT_TOOLS,
+  type AccessDecision,
+  type AccessTarget,
+  type Action,
+  type Awaitable,
+  type OnDisconnect,
+  type Principal,
+  type RunBody,
+  type RunLog,
+  type Runnable,
+  type RunnableKind
+} from '@svc/contract'
+import { badInput, type Exposed, type Policy } from '@svc/registry/engine'
+import type { CallerOptions, StartOptions } from '@svc/registry'
+import { ProviderKeys } from './provider-keys.ts'
+
+/** The errors of a surface for callers who may not do what they ask for. */
+export interface AccessErrors {
+  readonly Forbidden: new () => Error
+  readonly MissingScope: new (scope: string) => Error
+}
+
+/** The errors of a surface for runs that it does not start. */
+export interface AdmissionErrors extends AccessErrors {
+  readonly UnknownRunnable: new (kind: RunnableKind, name: string) => Error
+  readonly ForeignUser: new () => Error
+}
+
+/** The part of a surface that decides which users its callers may name. */
+export interface NamedUser {
+  readonly exposed: Pick<Exposed, 'hasUsers'>
+  readonly errors: Pick<AdmissionErrors, 'ForeignUser'>
+}
+
+/** The part of a surface that admits runs. */
+export interface AdmittingSurface {
+  readonly exposed: Pick<Exposed, 'get' | 'startOptions' | 'hasUsers'>
+  readonly policy: Pick<Policy, 'authorize'>
+  /** Header, in lower case → the provider whose key it holds. */
+  readonly providerKeyHeaders: Readonly<Record<string, string>>
+  readonly errors: AdmissionErrors
+  /** True if it accepts `instructions` of callers. */
+  readonly clientInstructions: boolean
+  /** True if it accepts `tools` of callers. */
+  readonly clientTools: boolean
+}
+
+/** A request for a run. */
+export interface AskedRun {
+  readonly body: RunBody
+  readonly principal: Principal
+  /** What happens to the run if its client disconnects: as its body says, else as the surface does. */
+  readonly onDisconnect: OnDisconnect
+  /** May contain such keys, too. */
+  readonly headers: IncomingHttpHeaders
+  readonly log: RunLog
+}
+
+/** The schemas of the options by which a surface accepts more from its callers than an input. */
+export const CLIENT_OPTIONS = {
+  clientInstructions: Type.Optional(
+    Type.Boolean({ description: 'Whether runs take `instructions` of their callers; default `false`' })
+  ),
+  clientTools: Type.Optional(
+    Type.Boolean({ description: 'Whether runs take `tools` that their callers serve; default `false`' })
+  )
+}
+
+/** A runnable, and the options that its run starts with. */
+export interface AdmittedRun {
+  readonly runnable: Runnable
+  readonly options: StartOptions
+}
+
+/**
+ * Admits a run in the one order of all surfaces: the caller may run it, it is exposed, the user is the caller's own. A
+ * surface that knows the name before the rest of a request takes the same steps one by one.
+ * @throws the surface's errors
+ */
+export function admitRun(
+  surface: AdmittingSurface,
+  kind: RunnableKind,
+  name: string,
+  asked: AskedRun
+): Awaitable<AdmittedRun> {
+  const allowed = requireAllowed(surface, asked.principal, 'run', { kind, name })
+  return isPromise(allowed) ? allowed.then(admit) : admit()
+
+  function admit(): AdmittedRun {
+    const runnable = requireExposed(surface, kind, name)
+    return { runnable, options: toStartOptions(surface, runnable, asked) }
+  }
+}
+
+/** First step: asks the policy. @throws Forbidden, MissingScope (with the `scope`) */
+export function requireAllowed(
+  { policy, errors }: { policy: Pick<Policy, 'authorize'>; errors: AccessErrors },
+  principal: Principal,
+  action: Action,
+  target: AccessTarget
+): Awaitable<void> {
+  const decision = policy.authorize(principal, action, target)
+  return isPromise(decision) ? decision.then(require) : require(decision)
+
+  function require(made: AccessDecision): void {
+    if (!made.allowed)
+      throw made.missing === undefined ? new errors.Forbidden() : missingScope(errors, made.missing)
+  }
+}
+
+/** The error for a caller without a scope, which it names in `scope`. */
+export function missingScope({ MissingScope }: Pick<AccessErrors, 'MissingScope'>, scope: string): Error {
+  return Object.assign(new MissingScope(scope), { scope })
+}
+
+/** Second step: looks the runnable up. @throws UnknownRunnable */
+export function requireExposed(
+  { exposed, errors }: Pick<AdmittingSurface, 'exposed' | 'errors'>,
+  kind: RunnableKind,
+  name: string
+): Runnable {
+  const runnable = exposed.get(kind, name)
+  if (runnable === undefined) throw new errors.UnknownRunnable(kind, name)
+  return runnable
+}
+
+/**
+ * Last step: the start options of the run, with the caller's provider keys.
+ * @throws ForeignUser, RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS, RUN_ERR_BAD_INPUT if the body has nothing to answer
+ */
+export function toStartOptions(
+  surface: AdmittingSurface,
+  runnable: Runnable,
+  { body, onDisconnect, principal, headers, log }: AskedRun
+): StartOptions {
+  const { exposed, providerKeyHeaders } = surface
+  const { input, apiKey, onDisconnect: _, ...asked } = body
+  requireOwnUser(surface, principal, asked.userId)
+  requireCallerOptions(surface, asked)
+  if (input === undefined && asked.messages === undefined)
+    throw badInput([{ path: 'input', message: 'is required' }])
+  const keys = new ProviderKeys(headers, apiKey, providerKeyHeaders)
+  return { ...exposed.startOptions(runnable), ...asked, onDisconnect, principal, ...keys.forRun(log) }
+}
+
+/**
+ * Checks the user that a caller names. Only administrators may name another user; in an app without authentication anyone may name
+ * any. An open surface beside one with authentication would else reach the sessions and memories of its users.
+ * @throws ForeignUser
+ */
+export function requireOwnUser(
+  { exposed, errors }: NamedUser,
+  { sub, scopes }: Principal,
+  userId: string | undefined
+): void {
+  if (userId === undefined || userId === sub || !exposed.hasUsers || isAdmin(scopes)) return
+  throw new errors.ForeignUser()
+}
+
+/** Checks that a surface accepts what a caller gave. @throws RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS */
+export function requireCallerOptions(
+  { clientInstructions, clientTools }: Pick<AdmittingSurface, 'clientInstructions' | 'clientTools'>,
+  { instructions, tools }: Pick<CallerOptions, 'instructions' | 'tools'>
+): void {
+  if (instructions !== undefined && !clientInstructions) throw new RUN_ERR_CLIENT_INSTRUCTIONS()
+  if (tools !== undefined && !clientTools) throw new RUN_ERR_CLIENT_TOOLS()
+}

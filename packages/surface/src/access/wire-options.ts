@@ -1,0 +1,87 @@
+import { Type, type TSchema } from '@sinclair/typebox'
+import type { RegisterOptions } from 'fastify'
+import { POLICY_OPTIONS, splitRegisterOptions, type PolicyOptions } from '@svc/registry/engine'
+import {
+  givenOf,
+  MAX_TIMER,
+  OnDisconnectSchema,
+  optionsSchema,
+  requireOptions,
+  type OnDisconnect
+} from '@svc/contract'
+import type { NamedRunnables, Registry } from '@svc/registry'
+import { CLIENT_OPTIONS } from './admit-run.ts'
+import { EXPOSED_OPTIONS } from './exposed-options.ts'
+
+/** The options of a wire over HTTP whose clients keep the conversation, and may have tools. */
+export interface WireOptions extends PolicyOptions {
+  /** Agents to expose, as a list or by name; looked up before the registry. */
+  agents?: NamedRunnables
+  /** Teams to expose. */
+  teams?: NamedRunnables
+  /** Workflows to expose. */
+  workflows?: NamedRunnables
+  /** Where else to look up runnables; `false`: nowhere; default `fastify.registry`. */
+  registry?: Registry | false
+  /** The URL of the prefix as clients reach it, behind a proxy that changes it; default: that of each request. */
+  url?: string
+  /** Whether runs take `instructions` of their clients; default `false`. */
+  clientInstructions?: boolean
+  /** Whether runs take `tools` that their clients serve; default `false`. */
+  clientTools?: boolean
+  /** What happens to a run whose client disconnects, unless its request says; default `continue`. */
+  onDisconnect?: OnDisconnect
+  /** Bytes of a body; default 10,485,760, since clients send the whole conversation. */
+  bodyLimit?: number
+  /** Levels of objects and lists in a body; default 64. */
+  jsonDepth?: number
+  /** Milliseconds between comments on a silent stream; default 15,000. */
+  heartbeat?: number
+}
+
+/** The schemas of these options, for a wire that has more. */
+export const WIRE_OPTIONS = {
+  ...EXPOSED_OPTIONS,
+  ...POLICY_OPTIONS,
+  ...CLIENT_OPTIONS,
+  url: Type.String({ pattern: '^https?://[^\\s?#]+$' }),
+  onDisconnect: OnDisconnectSchema,
+  bodyLimit: Type.Integer({ minimum: 1_024, maximum: MAX_TIMER }),
+  jsonDepth: Type.Integer({ minimum: 1, maximum: 1_000 }),
+  heartbeat: Type.Integer({ minimum: 1, maximum: MAX_TIMER })
+}
+export const WireOptionsSchema = optionsSchema<WireOptions>(WIRE_OPTIONS)
+
+type WithDefault =
+  | 'clientInstructions'
+  | 'clientTools'
+  | 'onDisconnect'
+  | 'bodyLimit'
+  | 'jsonDepth'
+  | 'heartbeat'
+const DEFAULTS: Readonly<Required<Pick<WireOptions, WithDefault>>> = Object.freeze({
+  clientInstructions: false,
+  clientTools: false,
+  onDisconnect: 'continue',
+  bodyLimit: 10_485_760,
+  jsonDepth: 64,
+  heartbeat: 15_000
+})
+
+/**
+ * Validates the options of a wire and fills in the defaults.
+ * @param own defaults of the wire that are others
+ * @param schema of a wire that has more options
+ * @throws the given error, with the faults as its message
+ */
+export function resolveWireOptions(
+  given: WireOptions & RegisterOptions,
+  BadOption: new (faults: string) => Error,
+  own: Partial<typeof DEFAULTS> = {},
+  schema: TSchema = WireOptionsSchema
+) {
+  const { options, registerOptions } = splitRegisterOptions<WireOptions>(given)
+  requireOptions(schema, options, BadOption)
+  return { ...DEFAULTS, ...own, ...givenOf(options), registerOptions }
+}
+export type WireSettings = ReturnType<typeof resolveWireOptions>

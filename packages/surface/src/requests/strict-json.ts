@@ -1,0 +1,96 @@
+import { Type, type TSchema } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { findFaults, formatFaults } from '@svc/contract'
+import { decodeJson, type FaultClass } from './decode-json.ts'
+
+/** How the requests of a scope are read. */
+export interface StrictRequests {
+  /** Bytes of a body. */
+  readonly bodyLimit: number
+  /** Levels of objects and lists in a body. */
+  readonly jsonDepth: number
+  /** True if queries that a route does not have are ignored, as some clients add theirs to each request; default false. */
+  readonly ignoresQueries?: boolean
+  readonly errors: {
+    /** A body that is no JSON, or JSON that is not accepted: 400. */
+    readonly BadJson: FaultClass
+    /** A value that does not fit its schema: 400. */
+    readonly BadRequest: FaultClass
+    /** A body that is compressed or not UTF-8: 415. */
+    readonly UnsupportedMedia: FaultClass
+  }
+}
+
+const NO_QUERY = Type.Object({}, { additionalProperties: false })
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Parses and validates the requests of a scope by the TypeBox schemas of its routes: JSON only, nothing is coerced or dropped, except that
+ * the integers of a query are read as numbers. Routes without a query refuse any, unless it is ignored.
+ */
+export function requireStrictJson(
+  scope: FastifyInstance,
+  { bodyLimit, jsonDepth, ignoresQueries = false, errors }: StrictRequests
+) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer', bodyLimit },
+    (request, body, done) => {
+      // Clients send the content type of JSON with an empty body too.
+      if (body.length === 0 && request.routeOptions.schema?.body === undefined) return done(null, undefined)
+      let value: unknown
+      try {
+        value = decodeJson(body, jsonDepth, errors.BadJson)
+      } catch (err) {
+        return done(err as Error)
+      }
+      return done(null, value)
+    }
+  )
+  scope.setSerializerCompiler(() => JSON.stringify)
+  scope.setValidatorCompiler<TSchema>(({ schema, httpPart = '' }) => {
+    const check = TypeCompiler.Compile(schema)
+    const integers = httpPart === 'querystring' ? integersOf(schema) : []
+    const root = httpPart === 'querystring' ? 'query' : httpPart
+    return (value) => {
+      if (integers.length > 0) toNumbers(value as Record<string, unknown>, integers)
+      if (check.Check(value)) return { value }
+      const faults = findFaults(schema, value, { root, unknown: 'is not known' })
+      return { error: Object.assign(new errors.BadRequest(formatFaults(faults)), { errors: faults }) }
+    }
+  })
+  scope.addHook('onRoute', (route) => {
+    // The field is of @fastify/swagger, which only some of the packages have.
+    const { hide } = (route.schema ?? {}) as { hide?: boolean }
+    if (hide !== true && !ignoresQueries) route.schema = { querystring: NO_QUERY, ...route.schema }
+  })
+  scope.addHook('onRequest', (request, reply, done) => {
+    const fault = WITHOUT_BODY.has(request.method) ? undefined : findEncodingFault(request.headers)
+    if (fault === undefined) return done()
+    reply.header('accept-encoding', 'identity')
+    done(new errors.UnsupportedMedia(fault))
+  })
+}
+
+/** Why a body is not plain UTF-8, by its headers; undefined if it is. */
+export function findEncodingFault(headers: FastifyRequest['headers']): string | undefined {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') return 'it must not have a Content-Encoding'
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1]
+  return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
+}
+
+function integersOf({ properties = {} }: TSchema): string[] {
+  const fields = properties as Record<string, { type?: string }>
+  return Object.keys(fields).filter((name) => fields[name]?.type === 'integer')
+}
+
+// Canonical decimals only: `0x10`, `1e2` and ` 5` stay text.
+function toNumbers(query: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const text = query[name]
+    if (typeof text === 'string' && /^(?:0|-?[1-9]\d{0,14})$/.test(text)) query[name] = Number(text)
+  }
+}

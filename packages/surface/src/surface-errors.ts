@@ -1,0 +1,87 @@
+import { createError, type ErrorClass } from '@svc/contract'
+import type { ChallengeCodes } from './access/to-challenge.ts'
+
+/** The errors that surfaces have in common. */
+export interface SurfaceErrors {
+  /** An option is unknown or has an invalid value: 500. */
+  readonly BadOption: ErrorClass<[fault: string]>
+  /** The plugin is already registered in this place: 500. */
+  readonly RegisteredTwice: ErrorClass<[place: string]>
+  /** The body is not valid JSON, or JSON that is not accepted: 400. */
+  readonly BadJson: ErrorClass<[fault: string]>
+  /** A query or a body does not match its schema: 400. */
+  readonly BadRequest: ErrorClass<[fault: string]>
+  /** The request has no token: 401. */
+  readonly NoToken: ErrorClass
+  /** The token is not valid, for whatever reason: 401. */
+  readonly InvalidToken: ErrorClass
+  /** The caller lacks the scope: 403. */
+  readonly MissingScope: ErrorClass<[scope: string]>
+  /** The policy forbids this: 403. */
+  readonly Forbidden: ErrorClass
+  /** `userId` names another user: 403. */
+  readonly ForeignUser: ErrorClass
+  /** A page of another site sent the request, with cookies: 403. */
+  readonly CrossOrigin: ErrorClass
+  /** No exposed runnable has this name: 404. */
+  readonly UnknownRunnable: ErrorClass<[kind: string, name: string]>
+  /** The body has more bytes than `bodyLimit`: 413. */
+  readonly BodyTooLarge: ErrorClass
+  /** The body is not plain JSON in UTF-8: 415. */
+  readonly UnsupportedMedia: ErrorClass<[fault: string]>
+  /** The service failed; the log has the cause: 500. */
+  readonly Internal: ErrorClass
+  /** The codes of refused callers. */
+  readonly challenges: ChallengeCodes
+}
+
+type Name = Exclude<keyof SurfaceErrors, 'challenges'>
+
+const COMMON: Readonly<Record<Name, readonly [what: string, message: string, statusCode: number]>> = {
+  BadOption: ['BAD_OPTION', 'Bad option: %s', 500],
+  RegisteredTwice: ['REGISTERED_TWICE', '%p is already registered with the %s: choose another prefix', 500],
+  BadJson: ['BAD_JSON', 'Bad JSON: %s', 400],
+  BadRequest: ['BAD_REQUEST', 'Bad request: %s', 400],
+  NoToken: ['NO_TOKEN', 'A token is required', 401],
+  InvalidToken: ['INVALID_TOKEN', 'The token is not valid', 401],
+  MissingScope: ['MISSING_SCOPE', 'The scope "%s" is required', 403],
+  Forbidden: ['FORBIDDEN', 'This is not allowed', 403],
+  ForeignUser: ['FOREIGN_USER', 'userId must be your own', 403],
+  CrossOrigin: ['CROSS_ORIGIN', 'Not allowed for pages of another origin', 403],
+  UnknownRunnable: ['UNKNOWN_RUNNABLE', 'No %s "%s"', 404],
+  BodyTooLarge: ['BODY_TOO_LARGE', 'The body is too large', 413],
+  UnsupportedMedia: ['UNSUPPORTED_MEDIA_TYPE', 'Unsupported body: %s', 415],
+  Internal: ['INTERNAL', 'Internal Server Error', 500]
+}
+
+/**
+ * The errors that a surface has in common with the others, with codes of its own: `AGUI_ERR_BAD_OPTION`. Each class is created when it is
+ * first read, since not every surface has all of them.
+ * @param prefix of the codes
+ * @param plugin the name of the package: `@svc/ag-ui`
+ * @param own messages, or whole classes, in place of the common ones
+ */
+export function surfaceErrors(
+  prefix: string,
+  plugin: string,
+  own: { readonly [N in Name]?: string | SurfaceErrors[N] } = {}
+): SurfaceErrors {
+  const toCode = (name: Name) => `${prefix}_ERR_${COMMON[name][0]}`
+  const errors = {
+    challenges: {
+      noToken: toCode('NoToken'),
+      invalidToken: toCode('InvalidToken'),
+      missingScope: toCode('MissingScope')
+    }
+  }
+  for (const name of Object.keys(COMMON) as Name[]) {
+    let Class: unknown
+    const create = () => {
+      const [, common, statusCode] = COMMON[name]
+      const given = own[name] ?? common.replace('%p', plugin)
+      return typeof given === 'string' ? createError<never>(toCode(name), given, statusCode) : given
+    }
+    Object.defineProperty(errors, name, { enumerable: true, get: () => (Class ??= create()) })
+  }
+  return errors as SurfaceErrors
+}

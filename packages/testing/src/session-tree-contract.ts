@@ -1,0 +1,205 @@
+import type { Continuation, MessageQuery, SessionIndex, SessionKey, SessionMessage } from '@svc/contract'
+import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import type { IndexStores } from './session-index-contract.ts'
+
+export const key: SessionKey = {
+  registry: 'global',
+  owner: 'ada',
+  kind: 'agent',
+  name: 'echo',
+  sessionId: 's'
+}
+const turn = (text: string): SessionMessage[] => [
+  { role: 'user', content: text },
+  { role: 'assistant', text: `re: ${text}` }
+]
+const textsOf = (messages: readonly (SessionMessage | null)[]) =>
+  messages.flatMap((message) => (message?.role === 'user' ? [message.content] : []))
+
+/** Saves the turn of a run; `after` as in `Continuation`, undefined for the newest turn. */
+export async function save(
+  { sessions }: Pick<IndexStores, 'sessions'>,
+  runId: string,
+  after?: string | null,
+  more: Partial<Continuation> & { turnId?: string; of?: SessionKey } = {}
+): Promise<void> {
+  const { turnId = runId, of = key, along } = more
+  const from = after === undefined && along === undefined ? undefined : { runId, after, along }
+  await sessions.append(of, turnId, turn(turnId), undefined, from)
+}
+
+/** The user messages before the next turn of a run. */
+export async function history(
+  { sessions }: Pick<IndexStores, 'sessions'>,
+  after?: string | null,
+  { runId = 'next', of = key, along }: Partial<Continuation> & { of?: SessionKey } = {},
+  limit = 1_000
+): Promise<unknown[]> {
+  const from = after === undefined && along === undefined ? undefined : { runId, after, along }
+  return textsOf(await sessions.load(of, limit, from))
+}
+
+/** The user messages of a branch, read page by page. */
+export async function branchOf(
+  sessionIndex: SessionIndex,
+  of: SessionKey,
+  query: MessageQuery
+): Promise<{ texts: unknown[]; branches: unknown[] }> {
+  const [texts, branches]: [unknown[], unknown[]] = [[], []]
+  for (let before: string | undefined; ;) {
+    const page = await sessionIndex.messages(of, { ...query, ...(before !== undefined && { before }) })
+    texts.unshift(...textsOf(page.messages.map(({ message }) => message)))
+    branches.unshift(...page.branches)
+    if (page.nextCursor === null) return { texts, branches }
+    before = page.nextCursor
+  }
+}
+
+/** The contract of every `SessionStore` and `SessionIndex`: the turns of a session are a tree. */
+export function sessionTreeContract(t: ContractTest, make: MakeStore<IndexStores>): void {
+  const test = (name: string, run: (t: ContractTest, stores: IndexStores) => Promise<void>) =>
+    withStore(t, make, name, run)
+
+  test('continues after any earlier turn, and overwrites none', async (t, stores) => {
+    for (const runId of ['a', 'b', 'c']) await save(stores, runId)
+    t.same(await history(stores, 'a'), ['a'])
+    t.same(await history(stores, null), [])
+    await save(stores, 'b2', 'a')
+    t.same(await history(stores), ['a', 'b2'], 'the newest branch is that of the newest turn')
+    t.same(await history(stores, 'c'), ['a', 'b', 'c'])
+    await save(stores, 'c2')
+    await save(stores, 'd', 'c')
+    await save(stores, 'e')
+    t.same(await history(stores), ['a', 'b', 'c', 'd', 'e'])
+    t.same(await history(stores, 'c2'), ['a', 'b2', 'c2'])
+    await save(stores, 'x', null)
+    t.same(await history(stores), ['x'])
+    await save(stores, 'y', 'x')
+    t.same(await history(stores, 'y'), ['x', 'y'])
+    t.same(await history(stores, 'y', {}, 3), ['y'], 'as many messages as asked for')
+    t.same(await history(stores, 'e', {}, 4), ['d', 'e'])
+    t.same(await history(stores, 'e', {}, 0), [])
+    t.equal((await stores.sessionIndex.find(key))?.turns, 9)
+  })
+
+  test('finds turns, and refuses those that a session does not have', async (t, { sessions }) => {
+    await save({ sessions }, 'a')
+    await save({ sessions }, 'b', undefined, { turnId: 'b/member' })
+    await save({ sessions }, 'other', undefined, { of: { ...key, sessionId: 'other' } })
+    const has = async (runId: string) => sessions.hasTurn!(key, runId)
+    for (const runId of ['a', 'b']) t.equal(await has(runId), true, runId)
+    for (const runId of ['other', 'b/member ', 'b/', 'c', '', 'A', '%'])
+      t.equal(await has(runId), false, runId)
+    t.equal(await sessions.hasTurn!({ ...key, owner: 'bob' }, 'a'), false)
+    for (const after of ['other', 'c']) {
+      const from = { runId: 'next', after }
+      t.equal(await codeOf(async () => sessions.load(key, 9, from)), 'RUN_ERR_NO_TURN')
+      const append = async () => sessions.append(key, 'next', turn('next'), undefined, from)
+      t.equal(await codeOf(append), 'RUN_ERR_NO_TURN')
+    }
+    t.same(await history({ sessions }), ['a', 'b/member'], 'a refused turn leaves nothing')
+  })
+
+  test('appends further turns of a run to its own last one', async (t, stores) => {
+    for (const runId of ['a', 'b']) await save(stores, runId)
+    await save(stores, 'r', 'a', { turnId: 'r/1' })
+    t.same(await history(stores, 'a', { runId: 'r' }), ['a', 'r/1'])
+    await save(stores, 'r', 'a', { turnId: 'r/2' })
+    t.same(await history(stores), ['a', 'r/1', 'r/2'])
+    await save(stores, 'r', 'a', { turnId: 'r/2' })
+    t.same(await history(stores, 'r'), ['a', 'r/1', 'r/2'], 'a turn is saved once')
+  })
+
+  test('pages through any branch, and shows where it divides', async (t, stores) => {
+    for (const runId of ['a', 'b', 'c']) await save(stores, runId)
+    await save(stores, 'b2', 'a')
+    await save(stores, 'c2')
+    await save(stores, 'b3', 'a')
+    await save(stores, 'd2', 'c2')
+    await save(stores, 'e', 'b')
+    await save(stores, 'a2', null)
+    const ofA = { after: 'a', turns: ['b', 'b2', 'b3'] }
+    const ofB = { after: 'b', turns: ['c', 'e'] }
+    const first = { after: null, turns: ['a', 'a2'] }
+    const expected: [string | undefined, string[], unknown[]][] = [
+      [undefined, ['a2'], [first]],
+      ['a2', ['a2'], [first]],
+      ['a', ['a', 'b', 'e'], [first, ofA, ofB]],
+      ['b', ['a', 'b', 'e'], [first, ofA, ofB]],
+      ['c', ['a', 'b', 'c'], [first, ofA, ofB]],
+      ['b2', ['a', 'b2', 'c2', 'd2'], [first, ofA]],
+      ['b3', ['a', 'b3'], [first, ofA]]
+    ]
+    for (const limit of [1, 2, 3, 5, 100])
+      for (const [branch, texts, branches] of expected) {
+        const query = { limit, ...(branch !== undefined && { branch }) }
+        t.same(await branchOf(stores.sessionIndex, key, query), { texts, branches }, `${branch}, ${limit}`)
+      }
+    t.equal(
+      await codeOf(async () => stores.sessionIndex.messages(key, { limit: 1, branch: 'z' })),
+      'RUN_ERR_NO_TURN'
+    )
+  })
+
+  test('keeps the order of places on branches of many short pieces', async (t, stores) => {
+    await save(stores, 'l0')
+    await save(stores, 'r0', null)
+    for (let at = 1; at < 40; at++) {
+      await save(stores, `l${at}`, `l${at - 1}`)
+      await save(stores, `r${at}`, `r${at - 1}`)
+    }
+    for (const side of ['l', 'r']) {
+      const texts = Array.from({ length: 40 }, (_, at) => `${side}${at}`)
+      t.same(await history(stores, `${side}39`), texts)
+      t.same((await branchOf(stores.sessionIndex, key, { limit: 7, branch: `${side}5` })).texts, texts)
+    }
+  })
+
+  test('continues the session of a member on the branch of its team', async (t, stores) => {
+    const team: SessionKey = { ...key, kind: 'team', name: 'crew' }
+    const run = async (runId: string, after?: string | null, asks = true) => {
+      const member = await history(stores, after, { runId, along: team })
+      if (asks) await save(stores, runId, after, { turnId: `${runId}/member`, along: team })
+      await save(stores, runId, after, { of: team })
+      return member.map((text) => String(text).slice(0, 1))
+    }
+    t.same(await run('a'), [])
+    t.same(await run('b'), ['a'])
+    t.same(await run('c', 'a'), ['a'])
+    t.same(await run('d', undefined, false), ['a', 'c'])
+    t.same(await run('e'), ['a', 'c'], 'a run without the member is skipped')
+    t.same(await run('f', 'b'), ['a', 'b'])
+    t.same(await run('g', null), [])
+    t.same(await run('h', 'd'), ['a', 'c'])
+    t.same(
+      await history(stores, 'e', { runId: 'next', along: team }),
+      ['a', 'c', 'e'].map((id) => `${id}/member`)
+    )
+    t.same(
+      await history(stores, null, { runId: 'h', along: team }),
+      ['a', 'c', 'h'].map((id) => `${id}/member`)
+    )
+  })
+
+  test('reads branches from which turns of members were removed', async (t, stores) => {
+    for (let at = 0; at < 8; at++) await save(stores, `r${at}`, undefined, { turnId: `r${at}/member` })
+    await save(stores, 'b', 'r5')
+    await stores.sessions.removeTurns(key, ['r2', 'r3', 'r5', 'r7'])
+    t.same(await history(stores), ['r0/member', 'r1/member', 'r4/member', 'b'])
+    t.same(await history(stores, 'b', {}, 6), ['r1/member', 'r4/member', 'b'])
+    for (const limit of [1, 2, 5])
+      t.same((await branchOf(stores.sessionIndex, key, { limit })).texts, await history(stores))
+    t.same(await history(stores, 'r6'), ['r0/member', 'r1/member', 'r4/member', 'r6/member'])
+    t.equal(await stores.sessions.hasTurn!(key, 'r5'), false)
+  })
+
+  test('forgets branches with their session', async (t, stores) => {
+    for (const runId of ['a', 'b']) await save(stores, runId)
+    await save(stores, 'c', 'a')
+    await stores.sessions.remove(key)
+    t.same(await history(stores), [])
+    for (const runId of ['x', 'y', 'z']) await save(stores, runId)
+    t.same(await branchOf(stores.sessionIndex, key, { limit: 2 }), { texts: ['x', 'y', 'z'], branches: [] })
+    t.equal(await stores.sessions.hasTurn!(key, 'a'), false)
+  })
+}
