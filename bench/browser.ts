@@ -1,4 +1,4 @@
-import { chromium, findChromium, type Browser, type Desk } from '@svc/runtime/browser'
+import { chromium, findChromium, type Browser, type Desk } from '@svc/browser'
 import { chromium as playwright, type Page } from 'playwright-core'
 import { servePages } from './browser/pages.ts'
 import { runPlain } from './browser/plain-run.ts'

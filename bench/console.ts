@@ -1,4 +1,4 @@
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 import { chromium, type Page } from 'playwright-core'
 import { serveConsole, type ServedConsole } from './console/serve-console.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { abuseBrowser } from '../bench/soak/browser/abuse-browser.ts'
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 
 t.setTimeout(300_000)
 

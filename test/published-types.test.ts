@@ -21,6 +21,8 @@ const PACKAGES = [
   'surface',
   'testing',
   'runtime',
+  'voice',
+  'browser',
   'store',
   'http',
   'gateway',

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ServerEvent } from '@svc/realtime'
-import { encodeTones, type Script } from '@svc/runtime/testing'
+import { encodeTones } from '@svc/voice/testing'
+import { type Script } from '@svc/runtime/testing'
 import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { clock, REALTIME_CLIENTS, type RealtimeClient } from './helpers/realtime-clients.ts'

@@ -1,4 +1,4 @@
-import { BrowserAgent, type Browser } from '@svc/runtime/browser'
+import { BrowserAgent, type Browser } from '@svc/browser'
 import { scriptedModel, type ScriptedTurn } from '@svc/runtime/testing'
 
 /** An agent that does six actions in the shop, by the refs that it reads: open, type, check, select, click, read. */

@@ -1,5 +1,5 @@
 import type { AudioFormat, SessionMessage } from '@svc/registry'
-import { decodeTones, voiceLink, type TestVoiceLink } from '@svc/runtime/testing'
+import { decodeTones, voiceLink, type TestVoiceLink } from '@svc/voice/testing'
 import { Random } from '../soak/random.ts'
 import { ANSWERER, createPhone } from './phone.ts'
 import { startCall } from './start-call.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRunEngine } from '@svc/registry'
-import { encodeTones } from '@svc/runtime/testing'
+import { encodeTones } from '@svc/voice/testing'
 import { Caller, RATE } from './caller.ts'
 import { createPhone } from './phone.ts'
 

@@ -1,5 +1,5 @@
 import { createRunEngine } from '@svc/registry'
-import { encodeTones } from '@svc/runtime/testing'
+import { encodeTones } from '@svc/voice/testing'
 import { Caller, RATE } from './caller.ts'
 import { createPhone, SILENCE } from './phone.ts'
 

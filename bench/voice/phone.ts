@@ -1,6 +1,7 @@
 import { Agent, type AgentOptions } from '@svc/runtime'
-import { scriptedModel, toneDetector, toneSpeech, toneTranscription, type Script } from '@svc/runtime/testing'
-import { VoiceAgent, type CascadeOptions } from '@svc/runtime/voice'
+import { scriptedModel, type Script } from '@svc/runtime/testing'
+import { toneDetector, toneSpeech, toneTranscription } from '@svc/voice/testing'
+import { VoiceAgent, type CascadeOptions } from '@svc/voice'
 import { RATE } from './caller.ts'
 
 /** Milliseconds of silence that end a turn. */

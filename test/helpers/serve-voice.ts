@@ -10,8 +10,9 @@ import registryPlugin, {
   type SessionMessage
 } from '@svc/registry'
 import runtime, { Agent, defineTool, type AgentOptions } from '@svc/runtime'
-import { scriptedModel, toneDetector, toneSpeech, toneTranscription, type Script } from '@svc/runtime/testing'
-import { VoiceAgent, type CascadeOptions } from '@svc/runtime/voice'
+import { scriptedModel, type Script } from '@svc/runtime/testing'
+import { toneDetector, toneSpeech, toneTranscription } from '@svc/voice/testing'
+import { VoiceAgent, type CascadeOptions } from '@svc/voice'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { serve, type Client, type Served } from './serve.ts'
 

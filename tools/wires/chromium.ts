@@ -1,4 +1,4 @@
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 import { chromium, type Browser } from 'playwright-core'
 
 const executablePath = await findChromium().catch(() => undefined)

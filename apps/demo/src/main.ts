@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { RunEngine, RunSummary } from '@svc/registry'
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 import { buildApp } from './app.ts'
 import { createDemoAuth } from './auth/demo-auth.ts'
 import { claimPort } from './claim-port.ts'

@@ -1,4 +1,4 @@
-import { BrowserAgent, type Browser } from '@svc/runtime/browser'
+import { BrowserAgent, type Browser } from '@svc/browser'
 import { scriptedModel, type Script } from '@svc/runtime/testing'
 
 /** What becomes of a run, whatever the others do. */

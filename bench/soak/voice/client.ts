@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { encodeTones } from '@svc/runtime/testing'
+import { encodeTones } from '@svc/voice/testing'
 import { WebSocket } from 'ws'
 
 type Event = { readonly type: string } & Readonly<Record<string, unknown>>

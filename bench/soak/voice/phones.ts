@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import { Agent, defineTool } from '@svc/runtime'
-import { scriptedModel, toneDetector, toneSpeech, toneTranscription } from '@svc/runtime/testing'
-import { VoiceAgent } from '@svc/runtime/voice'
+import { scriptedModel } from '@svc/runtime/testing'
+import { toneDetector, toneSpeech, toneTranscription } from '@svc/voice/testing'
+import { VoiceAgent } from '@svc/voice'
 import { chooseVoice } from '../../../apps/demo/src/voice/choose-voice.ts'
 
 /** Hz. */

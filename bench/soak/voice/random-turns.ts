@@ -1,13 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { within } from '@svc/contract'
 import { defineTool } from '@svc/runtime'
-import {
-  toneSpeech,
-  toneTranscription,
-  voiceLink,
-  type ScriptedTurn,
-  type TestVoiceLink
-} from '@svc/runtime/testing'
+import { toneSpeech, toneTranscription, voiceLink, type TestVoiceLink } from '@svc/voice/testing'
+import { type ScriptedTurn } from '@svc/runtime/testing'
 import { ANSWERER, createPhone } from '../../voice/phone.ts'
 import { startCall } from '../../voice/start-call.ts'
 import { Random } from '../random.ts'

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import registry, { createRunEngine } from '../src/index.ts'
+import registry, { createRunEngine } from '@svc/registry'
 import { requireOptions } from '@svc/contract'
 import Fastify from 'fastify'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import registry, { createInProcessStores, createRegistry, globalRegistry } from '../src/index.ts'
+import registry, { createInProcessStores, createRegistry, globalRegistry } from '@svc/registry'
 import { codeOf, scriptedRunnable, storedRun, textEntry } from '@svc/testing'
 import Fastify from 'fastify'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import { createRegistry, globalRegistry, type RegistryChange, type RunnableDefinition } from '../src/index.ts'
+import { createRegistry, globalRegistry, type RegistryChange, type RunnableDefinition } from '@svc/registry'
 import t from 'tap'
 
 const echo = (name: string, kind: RunnableDefinition['kind'] = 'agent'): RunnableDefinition => ({

@@ -1,6 +1,6 @@
 import { defineRunnable } from '@svc/registry'
 import { type Runnable, type YieldedPart } from '@svc/contract'
-import { runnableContract, scriptedRunnable, type ContractTest } from '../src/index.ts'
+import { runnableContract, scriptedRunnable, type ContractTest } from '@svc/testing'
 import t from 'tap'
 
 t.test('a scripted runnable', async (t) =>

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { createContext } from '@svc/registry'
-import { pause, scriptedRunnable } from '../src/index.ts'
+import { pause, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 
 t.test('plays its script: parts, waits and functions', async (t) => {

@@ -1,5 +1,5 @@
 import type { Model, Tool } from '@svc/runtime'
-import { VoiceAgent } from '@svc/runtime/voice'
+import { VoiceAgent } from '@svc/voice'
 import type { ChosenVoice } from '../voice/choose-voice.ts'
 import { createReceptionist } from './assistant.ts'
 

@@ -1,5 +1,5 @@
 import type { Model } from '@svc/runtime'
-import { BrowserAgent, chromium, risky, type Browser } from '@svc/runtime/browser'
+import { BrowserAgent, chromium, risky, type Browser } from '@svc/browser'
 import { SHOP } from '../shop/pages/layout.ts'
 
 const INSTRUCTIONS = `You are the scout of the agent transport service's demo. You look things up in its shop, and order there when you

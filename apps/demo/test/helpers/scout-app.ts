@@ -1,4 +1,4 @@
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 import type { Part, PartOf, RunRecord, RunResult } from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import type { Test } from 'tap'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { build } from 'esbuild'
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 import { chromium } from 'playwright-core'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'

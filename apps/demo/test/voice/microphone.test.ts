@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { findChromium } from '@svc/runtime/browser'
+import { findChromium } from '@svc/browser'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { readEnv } from '../../src/env.ts'

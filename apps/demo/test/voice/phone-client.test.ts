@@ -1,15 +1,9 @@
 import realtime from '@svc/realtime'
 import registryPlugin from '@svc/registry'
 import { Agent } from '@svc/runtime'
-import {
-  decodeTones,
-  encodeTones,
-  scriptedModel,
-  toneDetector,
-  toneSpeech,
-  toneTranscription
-} from '@svc/runtime/testing'
-import { VoiceAgent } from '@svc/runtime/voice'
+import { decodeTones, encodeTones, toneDetector, toneSpeech, toneTranscription } from '@svc/voice/testing'
+import { scriptedModel } from '@svc/runtime/testing'
+import { VoiceAgent } from '@svc/voice'
 import fastify from 'fastify'
 import t from 'tap'
 import { PhoneClient } from '../helpers/phone-client.ts'

@@ -1,4 +1,4 @@
-import { BrowserAgent, chromium } from '@svc/runtime/browser'
+import { BrowserAgent, chromium } from '@svc/browser'
 import { scriptedModel } from '@svc/runtime/testing'
 import Fastify from 'fastify'
 import type { Browser } from 'playwright-core'

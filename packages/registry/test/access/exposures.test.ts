@@ -1,4 +1,4 @@
-import { createRegistry, createRunEngine, defineRunnable, type Registry } from '../../src/index.ts'
+import { createRegistry, createRunEngine, defineRunnable, type Registry } from '@svc/registry'
 import { createScopeFilter } from '@svc/contract'
 import { Exposures } from '../../src/access/exposures.ts'
 import t from 'tap'

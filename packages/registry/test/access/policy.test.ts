@@ -1,4 +1,4 @@
-import type { Authorize } from '../../src/index.ts'
+import type { Authorize } from '@svc/registry'
 import { resolveAuthorize } from '../../src/access/policy.ts'
 import t from 'tap'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import registry, { createRunEngine } from '../../src/index.ts'
+import registry, { createRunEngine } from '@svc/registry'
 import { codeOf } from '@svc/testing'
 import Fastify from 'fastify'
 import t from 'tap'

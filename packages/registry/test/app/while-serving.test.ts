@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
-import registry, { createInProcessStores, whileServing } from '../../src/index.ts'
+import registry, { createInProcessStores, whileServing } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'

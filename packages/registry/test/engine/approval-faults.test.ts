@@ -4,7 +4,7 @@ import {
   type ApprovalAnswer,
   type ApprovalOutcome,
   type RunContext
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { toRunRecord } from '../../src/engine/to-run-record.ts'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import type { ApprovalOutcome, RunContext } from '../../src/index.ts'
+import type { ApprovalOutcome, RunContext } from '@svc/registry'
 import { toRunRecord } from '../../src/engine/to-run-record.ts'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'

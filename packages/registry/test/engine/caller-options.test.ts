@@ -6,7 +6,7 @@ import {
   type RunContext,
   type SessionMessage,
   type StartOptions
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import { requireCaller } from '../../src/engine/prepare-start.ts'
 import t from 'tap'

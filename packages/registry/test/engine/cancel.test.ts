@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { defineRunnable } from '../../src/index.ts'
+import { defineRunnable } from '@svc/registry'
 import { codeOf, pause, scriptedRunnable } from '@svc/testing'
 import * as fc from 'fast-check'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createRunEngine, defineRunnable, type RunInput } from '../../src/index.ts'
+import { createRunEngine, defineRunnable, type RunInput } from '@svc/registry'
 import { PNG, seeing } from '@tools/wires/agents'
 import t from 'tap'
 

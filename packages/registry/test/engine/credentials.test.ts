@@ -8,7 +8,7 @@ import {
   type CredentialsAnswer,
   type RunContext,
   type RunEngineOptions
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { toRunRecord } from '../../src/engine/to-run-record.ts'
 import { codeOf } from '@svc/testing'
 import t, { type Test } from 'tap'

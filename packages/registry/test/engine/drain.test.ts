@@ -1,5 +1,5 @@
 import { text as textOf } from 'node:stream/consumers'
-import { createInProcessStores, defineRunnable, type RunContext, type Runnable } from '../../src/index.ts'
+import { createInProcessStores, defineRunnable, type RunContext, type Runnable } from '@svc/registry'
 import { LogReader } from '../../src/engine/log/log-reader.ts'
 import { createSseStream } from '@svc/surface'
 import { scriptedRunnable } from '@svc/testing'

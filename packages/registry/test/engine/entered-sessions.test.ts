@@ -4,7 +4,7 @@ import {
   defineRunnable,
   type Runnable,
   type SessionIndex
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { scriptedRunnable, talkingRunnable } from '@svc/testing'
 import t, { type Test } from 'tap'
 

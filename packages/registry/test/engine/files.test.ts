@@ -1,4 +1,4 @@
-import { createInProcessStores, createRunEngine, defineRunnable } from '../../src/index.ts'
+import { createInProcessStores, createRunEngine, defineRunnable } from '@svc/registry'
 import t from 'tap'
 
 const maker = defineRunnable({

@@ -12,7 +12,7 @@ import {
   string,
   uuid
 } from 'fast-check'
-import type { Part } from '../../src/index.ts'
+import type { Part } from '@svc/registry'
 import t from 'tap'
 import { encodePart } from '../../src/engine/log/encode-part.ts'
 import { timeOfEntry, typeOfEntry } from '../../src/engine/log/flat-entry.ts'

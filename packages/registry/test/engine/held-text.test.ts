@@ -6,7 +6,7 @@ import {
   type Runnable,
   type Stores,
   type YieldedPart
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { codeOf } from '@svc/testing'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 

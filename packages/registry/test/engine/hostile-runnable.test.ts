@@ -5,7 +5,7 @@ import {
   type Part,
   type RunLog,
   type YieldedPart
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { PART_SCHEMAS } from '@svc/contract'
 import { scriptedRunnable } from '@svc/testing'
 import { FormatRegistry, Type } from '@sinclair/typebox'

@@ -7,7 +7,7 @@ import {
   type Question,
   type RunContext,
   type RunEngine
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { toRunRecord } from '../../src/engine/to-run-record.ts'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'

@@ -11,7 +11,7 @@ import {
   type RunEngineOptions,
   type Runnable,
   type Stores
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

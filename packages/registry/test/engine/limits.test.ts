@@ -1,4 +1,4 @@
-import { createInProcessStores, createRunEngine } from '../../src/index.ts'
+import { createInProcessStores, createRunEngine } from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

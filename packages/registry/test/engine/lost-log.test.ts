@@ -1,5 +1,5 @@
 import { text as textOf } from 'node:stream/consumers'
-import { createInProcessStores, type Run, type RunEngine } from '../../src/index.ts'
+import { createInProcessStores, type Run, type RunEngine } from '@svc/registry'
 import { entryFromJson } from '@svc/contract/stores'
 import { createSseStream } from '@svc/surface'
 import { scriptedRunnable } from '@svc/testing'

@@ -6,7 +6,7 @@ import {
   type NumberedPart,
   type RunContext,
   type Runnable
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { entryFromJson } from '@svc/contract/stores'
 import { scriptedRunnable, storedRun } from '@svc/testing'
 import t, { type Test } from 'tap'

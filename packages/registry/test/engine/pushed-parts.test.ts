@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { createInProcessStores, type PartSink, type Runnable, type YieldedPart } from '../../src/index.ts'
+import { createInProcessStores, type PartSink, type Runnable, type YieldedPart } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

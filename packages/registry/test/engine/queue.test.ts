@@ -7,7 +7,7 @@ import {
   type Runnable,
   type RunnableDefinition,
   type StartOptions
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { codeOf, createTestCluster } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { createInProcessStores, type Stores } from '../../src/index.ts'
+import { createInProcessStores, type Stores } from '@svc/registry'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import * as fc from 'fast-check'
 import t from 'tap'

@@ -10,7 +10,7 @@ import {
   type RunEngine,
   type Runnable,
   type Stores
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import { scriptedRunnable } from '@svc/testing'
 import * as fc from 'fast-check'

@@ -8,7 +8,7 @@ import {
   type Runnable,
   type StartOptions,
   type Stores
-} from '../../src/index.ts'
+} from '@svc/registry'
 import t from 'tap'
 import { codeOf } from '@svc/testing'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -5,7 +5,7 @@ import {
   type NumberedPart,
   type StartOptions,
   type YieldedPart
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/testing'
 import * as fc from 'fast-check'

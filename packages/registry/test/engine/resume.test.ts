@@ -8,7 +8,7 @@ import {
   type RunEngine,
   type Runnable,
   type StartOptions
-} from '../../src/index.ts'
+} from '@svc/registry'
 import type { SurfacePolicy } from '../../src/access/policy.ts'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -9,7 +9,7 @@ import {
   type EventBus,
   type RunEventMap,
   type YieldedPart
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import { RUN_EVENT_SCHEMAS } from '@svc/contract'
 import { scriptedRunnable } from '@svc/testing'

@@ -1,4 +1,4 @@
-import { defineRunnable, tellable, type Run, type RunContext, type YieldedPart } from '../../src/index.ts'
+import { defineRunnable, tellable, type Run, type RunContext, type YieldedPart } from '@svc/registry'
 import { toRunRecord } from '../../src/engine/to-run-record.ts'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import { createInProcessStores, type Awaitable, type LogEntry, type Stores } from '../../src/index.ts'
+import { createInProcessStores, type Awaitable, type LogEntry, type Stores } from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

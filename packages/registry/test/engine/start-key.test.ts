@@ -1,4 +1,4 @@
-import { createRunEngine, defineRunnable, RUN_ERR_FAILED, type RunnableDefinition } from '../../src/index.ts'
+import { createRunEngine, defineRunnable, RUN_ERR_FAILED, type RunnableDefinition } from '@svc/registry'
 import { t } from 'tap'
 
 function counting(): { times: () => number; go: () => void; definition: RunnableDefinition } {

@@ -1,4 +1,4 @@
-import { createInProcessStores, type RunContext } from '../../src/index.ts'
+import { createInProcessStores, type RunContext } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'

@@ -5,7 +5,7 @@ import {
   tellable,
   type Run,
   type Stores
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -7,7 +7,7 @@ import {
   type RunEngine,
   type RunLog,
   type YieldedPart
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createSseStream } from '@svc/surface'
 import { codeOf } from '@svc/testing'
 import t, { type Test } from 'tap'

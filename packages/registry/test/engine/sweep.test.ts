@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import { createInProcessStores, type Stores } from '../../src/index.ts'
+import { createInProcessStores, type Stores } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'

@@ -1,4 +1,4 @@
-import { addUsage, ZERO_USAGE, type Usage } from '../../src/index.ts'
+import { addUsage, ZERO_USAGE, type Usage } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import * as fc from 'fast-check'
 import t from 'tap'

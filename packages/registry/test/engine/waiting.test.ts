@@ -7,7 +7,7 @@ import {
   type RunContext,
   type RunEngine,
   type Runnable
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { codeOf } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

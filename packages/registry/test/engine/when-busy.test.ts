@@ -1,4 +1,4 @@
-import { createRunEngine, defineRunnable } from '../../src/index.ts'
+import { createRunEngine, defineRunnable } from '@svc/registry'
 import { createTestCluster } from '@svc/testing'
 import t from 'tap'
 

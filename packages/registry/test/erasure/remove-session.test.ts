@@ -7,7 +7,7 @@ import {
   type RunEngine,
   type SessionKey,
   type Stores
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createTestCluster } from '@svc/testing'
 import t, { type Test } from 'tap'
 

@@ -4,7 +4,7 @@ import {
   removeSubject,
   type RunEngine,
   type SessionKey
-} from '../../src/index.ts'
+} from '@svc/registry'
 import t, { type Test } from 'tap'
 
 const none = {

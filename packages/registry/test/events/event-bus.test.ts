@@ -1,4 +1,4 @@
-import { createEventBus, type EventBus } from '../../src/index.ts'
+import { createEventBus, type EventBus } from '@svc/registry'
 import t from 'tap'
 
 // Packages add their events by declaration merging; this one is for the test.

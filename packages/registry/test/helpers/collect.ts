@@ -1,4 +1,4 @@
-import { createRunEngine, type NumberedPart, type Run, type RunEngineOptions } from '../../src/index.ts'
+import { createRunEngine, type NumberedPart, type Run, type RunEngineOptions } from '@svc/registry'
 
 /** Collects all parts of a run. */
 export async function partsOf(run: Pick<Run, 'parts'>, after = 0): Promise<NumberedPart[]> {

@@ -1,4 +1,4 @@
-import type { NumberedPart, PartOf, Run, RunEngine, RunEngineOptions, Runnable } from '../../src/index.ts'
+import type { NumberedPart, PartOf, Run, RunEngine, RunEngineOptions, Runnable } from '@svc/registry'
 import { codeOf as codeOfCall, createTestCluster, steppedRunnable, type TestNode } from '@svc/testing'
 import type { Test } from 'tap'
 import { buildEngine } from './collect.ts'

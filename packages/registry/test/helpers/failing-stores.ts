@@ -1,4 +1,4 @@
-import { createInProcessStores, type Stores } from '../../src/index.ts'
+import { createInProcessStores, type Stores } from '@svc/registry'
 
 type Method = (...args: unknown[]) => unknown
 

@@ -8,7 +8,7 @@ import {
   type MemoryStore,
   type RunContext,
   type StartOptions
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import { createContext, defineRunnable, type RunResult, type YieldedPart } from '../../src/index.ts'
+import { createContext, defineRunnable, type RunResult, type YieldedPart } from '@svc/registry'
 import { toRunnables } from '../../src/runnables/named-runnables.ts'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'

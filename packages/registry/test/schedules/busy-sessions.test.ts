@@ -1,4 +1,4 @@
-import { createInProcessStores, defineRunnable, isTerminalStatus, type WhenBusy } from '../../src/index.ts'
+import { createInProcessStores, defineRunnable, isTerminalStatus, type WhenBusy } from '@svc/registry'
 import t, { type Test } from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
 

@@ -11,7 +11,7 @@ import {
   type Runnable,
   type Stores,
   type StoredSchedule
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { codeOf } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'

@@ -5,7 +5,7 @@ import {
   removeSession,
   type ChannelPart,
   type SessionKey
-} from '../../src/index.ts'
+} from '@svc/registry'
 import t from 'tap'
 
 const key: SessionKey = {

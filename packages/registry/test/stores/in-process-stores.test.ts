@@ -1,4 +1,4 @@
-import { createInProcessStores, createRunEngine, type Stores } from '../../src/index.ts'
+import { createInProcessStores, createRunEngine, type Stores } from '@svc/registry'
 import {
   checkpointStoreContract,
   controlBusContract,

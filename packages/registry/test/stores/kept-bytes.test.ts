@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { defineRunnable, type YieldedPart } from '../../src/index.ts'
+import { defineRunnable, type YieldedPart } from '@svc/registry'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'
 

@@ -7,7 +7,7 @@ import {
   type NewWebhook,
   type RunEngineOptions,
   type Stores
-} from '../../src/index.ts'
+} from '@svc/registry'
 import { codeOf } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../helpers/collect.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { defineRunnable, type Run } from '../../../src/index.ts'
+import { defineRunnable, type Run } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'

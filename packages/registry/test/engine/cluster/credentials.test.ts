@@ -5,7 +5,7 @@ import {
   type CredentialsAnswer,
   type InputOutcome,
   type Run
-} from '../../../src/index.ts'
+} from '@svc/registry'
 import { createTestCluster } from '@svc/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'

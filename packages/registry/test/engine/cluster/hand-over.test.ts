@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { defineRunnable } from '../../../src/index.ts'
+import { defineRunnable } from '@svc/registry'
 import { scriptedRunnable, steppedRunnable } from '@svc/testing'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'

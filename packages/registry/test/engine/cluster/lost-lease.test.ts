@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { RunStore } from '../../../src/index.ts'
+import type { RunStore } from '@svc/registry'
 import { createTestCluster, steppedRunnable, type TestNode } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { buildEngine, partsOf } from '../../helpers/collect.ts'

@@ -1,4 +1,4 @@
-import { defineRunnable, type RunContext, type SessionKey } from '../../../src/index.ts'
+import { defineRunnable, type RunContext, type SessionKey } from '@svc/registry'
 import { createTestCluster } from '@svc/testing'
 import t from 'tap'
 import { buildEngine } from '../../helpers/collect.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { defineRunnable, type InputOutcome, type Run, type StartOptions } from '../../../src/index.ts'
+import { defineRunnable, type InputOutcome, type Run, type StartOptions } from '@svc/registry'
 import { createRedact } from '../../../src/redaction/redact-value.ts'
 import t from 'tap'
 import { partsOf } from '../../helpers/collect.ts'

@@ -1,0 +1,1 @@
+export { browserContract, type MakeBrowser } from './browser-contract.ts'

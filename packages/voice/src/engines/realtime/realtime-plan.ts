@@ -1,0 +1,91 @@
+import type { Awaitable, RunContext } from '@svc/contract'
+import { planAgent, type AgentPlan, type ToolSet } from '@svc/runtime/loop'
+import { RUN_ERR_BAD_AGENT, type AgentOptions, type Model } from '@svc/runtime'
+import { resolveRealtimeModel, type RealtimeModel, type RealtimeModelFunction } from './realtime-model.ts'
+import type { ConnectionTimes } from './upstream.ts'
+
+/** How a realtime model finds the turns of the user, unless the client chooses otherwise. Times are milliseconds. */
+export interface RealtimeTurns {
+  readonly threshold: number
+  readonly silence: number
+  readonly prefix: number
+  /** Speech that interrupts an answer. */
+  readonly interruptAfter: number
+}
+
+/** The options of an agent that realtime agents have too. */
+export type AnsweringOptions = Pick<
+  AgentOptions,
+  | 'instructions'
+  | 'provider'
+  | 'tools'
+  | 'toolChoice'
+  | 'approval'
+  | 'approvalTimeout'
+  | 'sandbox'
+  | 'sessions'
+  | 'history'
+  | 'maxSteps'
+  | 'retry'
+>
+
+/** The options of the engine: those that an agent has too, and its own. */
+export interface RealtimeEngineOptions extends AnsweringOptions, Pick<AgentOptions, 'name'> {
+  readonly model: RealtimeModel | RealtimeModelFunction
+  readonly voice?: string | undefined
+  /** BCP 47; default: the model detects it. */
+  readonly language?: string | undefined
+  readonly turns: RealtimeTurns
+  readonly times: ConnectionTimes & {
+    /** Until the words of a turn are complete. */
+    readonly transcription: number
+    /** Until the next token of a response. */
+    readonly response: number
+  }
+  /** By the name of the provider. */
+  readonly providerOptions?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What the calls of a realtime agent have in common. */
+export interface RealtimePlan extends Pick<
+  RealtimeEngineOptions,
+  'voice' | 'language' | 'turns' | 'times' | 'providerOptions'
+> {
+  /** Answers the turns; each call adds its model. */
+  readonly agent: AgentPlan
+  readonly resolveModel: (context: RunContext) => Awaitable<RealtimeModel>
+}
+
+/** Checks the options of the engine. @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_SANDBOX, REG_ERR_BAD_NAME */
+export function planRealtime(options: RealtimeEngineOptions): RealtimePlan {
+  const { model, voice, language, turns, times, providerOptions, provider, ...own } = options
+  if (provider !== undefined && typeof model !== 'function')
+    throw new RUN_ERR_BAD_AGENT('provider: only a model function gets the key of a provider')
+  const resolveModel = resolveRealtimeModel(model, provider)
+  const timeout = { firstToken: times.response, betweenTokens: times.response }
+  const plan = planAgent({ ...own, timeout, model: PLACEHOLDER })
+  if (plan.tools !== undefined) requireFunctions(plan.tools)
+  const toolsOf = async (context: RunContext) => requireFunctions(await plan.toolsOf(context))
+  const agent = plan.tools === undefined ? { ...plan, toolsOf } : plan
+  return { agent, resolveModel, voice, language, turns, times, providerOptions }
+}
+
+// Realtime sessions have functions only; what a provider executes itself is in `providerOptions`.
+function requireFunctions(tools: ToolSet): ToolSet {
+  const other = tools.forModel?.find(({ type }) => type !== 'function')
+  if (other !== undefined)
+    throw new RUN_ERR_BAD_AGENT(
+      `tools: a realtime model takes functions; put "${other.name}" in providerOptions`
+    )
+  return tools
+}
+
+// Each call has a model of its own.
+const PLACEHOLDER: Model = {
+  specificationVersion: 'v4',
+  provider: 'realtime',
+  modelId: 'realtime',
+  supportedUrls: {},
+  doGenerate: () => Promise.reject(new RUN_ERR_BAD_AGENT('model: the call has none yet')),
+  doStream: () => Promise.reject(new RUN_ERR_BAD_AGENT('model: the call has none yet'))
+}
