@@ -1,5 +1,7 @@
 /** The path where clients of OpenAI's API call, that of Realtime among them. */
 export const OPENAI = '/v1'
+/** Where the console calls the phone. */
+export const PHONE = '#/talk/agent/phone'
 
 /** The address by which clients reach a service: a wildcard such as `0.0.0.0` becomes `localhost`. */
 export function addressOf(host: string, port: number): string {

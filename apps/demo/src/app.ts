@@ -34,7 +34,6 @@ import { createDesk } from './teams/desk.ts'
 import { createTools } from './tools/create-tools.ts'
 import { createMemo } from './workflows/memo.ts'
 import type { ChosenVoice } from './voice/choose-voice.ts'
-import { VOICE, voicePage } from './voice/voice-page.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 /** Concurrent runs: as many as one process streams smoothly with the offline model. */
@@ -45,7 +44,7 @@ export interface AppOptions {
   /** Default: requests need no token. */
   auth?: DemoAuth | undefined
   /** The models of calls; default: there are no calls. */
-  voice?: ChosenVoice | { readonly missing: string }
+  voice?: ChosenVoice | { readonly missing: string } | undefined
   /** Of the shop. */
   products?: readonly Product[] | undefined
 }
@@ -54,7 +53,7 @@ export interface AppOptions {
 export async function buildApp(
   { DATA_DIR, DATABASE_URL, DEMO_SECRET = randomSecret(), HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
-  { auth, voice = { missing: 'Calls are off' }, products = PRODUCTS }: AppOptions = {}
+  { auth, voice, products = PRODUCTS }: AppOptions = {}
 ): Promise<FastifyInstance> {
   const app = Fastify({
     ...SERVER_OPTIONS,
@@ -77,7 +76,7 @@ export async function buildApp(
   const browser = createBrowser()
   app.addHook('onClose', () => browser.close())
   createScout(model, browser, address)
-  if ('listen' in voice) createPhone(model, tools, voice)
+  if (voice !== undefined && 'listen' in voice) createPhone(model, tools, voice)
   await app.register(http, {
     prefix: '/api',
     fileUpload: true,
@@ -98,10 +97,6 @@ export async function buildApp(
   await app.register(realtime, { prefix: OPENAI, secret: DEMO_SECRET })
   await app.register(errorHandler)
   await app.register(shop, { prefix: SHOP, products })
-  await app.register(voicePage, {
-    ...{ prefix: VOICE, model: 'phone', base: OPENAI, needsToken: auth !== undefined },
-    ...('listen' in voice ? { phrases: voice.phrases } : { phrases: [], missing: voice.missing })
-  })
   await app.register(consolePage, {
     prefix: '/',
     title: 'Demo',

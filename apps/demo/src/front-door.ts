@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { PHONE } from './address.ts'
 import { SHOP } from './shop/pages/layout.ts'
-import { VOICE } from './voice/voice-page.ts'
 import { post } from './welcome.ts'
 
 /** Serves `GET /api`, an overview of the service for those who have no browser. */
@@ -21,7 +21,7 @@ export function addFrontDoor(app: FastifyInstance): void {
         registry: `${base}/registry`,
         health: `${base}/readyz`,
         shop: `${origin}${SHOP}`,
-        phone: `${origin}${VOICE}/`
+        phone: `${origin}/${PHONE}`
       },
       try: [
         post(`${base}/agents/assistant/run`, question),

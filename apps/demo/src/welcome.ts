@@ -1,10 +1,9 @@
 import { join, resolve } from 'node:path'
 import type { RunSummary } from '@svc/registry'
-import { addressOf, OPENAI, withoutPassword } from './address.ts'
+import { addressOf, OPENAI, PHONE, withoutPassword } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 import { SHOP } from './shop/pages/layout.ts'
-import { VOICE } from './voice/voice-page.ts'
 
 /** What a command of curl needs where requests need a token. */
 export const AS_USER = ' -H "authorization: Bearer $USER_TOKEN"'
@@ -59,7 +58,7 @@ The agent transport service is up. Its console, a page to look, talk and decide:
   openai  ${origin}${OPENAI} is the base URL of OpenAI's clients, with assistant as the model
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
-  phone   ${'label' in voice ? `${origin}${VOICE}/ with ${voice.label}` : voice.missing}
+  phone   ${'label' in voice ? `${origin}/${PHONE} with ${voice.label}` : voice.missing}
 ${roles === undefined ? '' : introduce(roles)}${resumed.length === 0 ? '' : listResumed(resumed, base, as)}
 Ask something about this service:
 
@@ -195,7 +194,7 @@ Let it order something, which waits for an approval at the last click:
 function phone(base: string, folder: string, as: string): string {
   const [question, answer] = [join(folder, 'question.wav'), join(folder, 'answer.wav')]
   const run = `curl -s ${base}/agents/phone/run -F files='@${question};type=audio/wav'${as}`
-  return `Talk to the phone in a browser, at the address above; or send it a question as audio, and save its answer:
+  return `Call the phone from the console, at the address above; or send it a question as audio, and save its answer:
 
   espeak-ng -v en-us+f3 -s 140 -w "${question}" 'what is twelve times seven'
   ${saveFile(answer, base, run)}${as}

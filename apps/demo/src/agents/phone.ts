@@ -9,11 +9,11 @@ const GREETING = 'Hello! You can ask me about this service, for the time somewhe
 export function createPhone(
   model: Model,
   tools: readonly Tool[],
-  { listen, speak }: ChosenVoice
+  { listen, speak, phrases }: ChosenVoice
 ): VoiceAgent {
   return new VoiceAgent({
     name: 'phone',
-    description: 'Takes calls, and answers like the assistant.',
+    description: `Takes calls, and answers like the assistant.${phrases.length === 0 ? '' : ` You can say: ${phrases.join(' · ')}`}`,
     answer: createReceptionist(model, tools),
     greeting: GREETING,
     listen,

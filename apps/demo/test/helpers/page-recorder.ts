@@ -15,20 +15,18 @@ const WORKLET = `
     }
   })`
 
-/** Records what is connected to the loudspeaker. The page begins to speak with an answer when the answer is the last one that it shows. */
+/** Records what is connected to the loudspeaker, apart for each time that the call begins to speak. */
 const RECORD = `
   const states = globalThis.states = []
   const recordings = []
   let current = []
   addEventListener('DOMContentLoaded', () =>
     new MutationObserver(() => {
-      const { state } = document.body.dataset
+      const state = document.querySelector('.call')?.dataset.state
       if (states.at(-1) === state) return
       states.push(state)
-      if (state !== 'speaking') return
-      const answers = document.querySelectorAll('#transcript .assistant').length
-      current = recordings[answers - 1] ??= []
-    }).observe(document.body, { attributeFilter: ['data-state'] })
+      if (state === 'speaking') recordings.push((current = []))
+    }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['data-state'] })
   )
   const { connect } = AudioNode.prototype
   AudioNode.prototype.connect = function (target, ...rest) {
@@ -42,7 +40,7 @@ const RECORD = `
     connect.call(source, recorder)
   }
   globalThis.takeRecordings = () =>
-    Array.from(recordings, (pieces = []) => {
+    Array.from(recordings, (pieces) => {
       const samples = new Int16Array(pieces.flatMap((piece) => Array.from(piece, (value) => value * 32768)))
       const bytes = new Uint8Array(samples.buffer)
       let text = ''
@@ -60,7 +58,7 @@ export async function recordPage(page: Page): Promise<void> {
   await page.addInitScript(RECORD)
 }
 
-/** What a page has played so far, of each of its answers. */
+/** What a page has played so far, each time that it spoke. */
 export async function recordingsOf(page: Page): Promise<Sound[]> {
   const recordings = await page.evaluate<string[]>('takeRecordings()')
   return recordings.map((base64) => {

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium, type Locator, type Page } from 'playwright-core'
+import { chromium, type Page } from 'playwright-core'
 import { recordingsOf, recordPage, statesOf } from './page-recorder.ts'
 import { roomOf, toWav, type Sound } from './sounds.ts'
 
-/** What the page of a call shows at its end, and has played. */
+/** What the console shows at the end of a call, and has played. */
 export interface Shown {
   readonly understood: readonly string[]
-  /** With the greeting, as the recordings. */
+  /** Without the greeting, which is in the recordings. */
   readonly answers: readonly Answer[]
   readonly states: readonly string[]
   readonly hasNotice: boolean
@@ -22,8 +22,9 @@ export interface Answer {
 
 /** Milliseconds of a quiet room before what is said; after it the microphone is silent. */
 const BEFORE = 300
+const ANSWER = '.item:has(.markdown)'
 
-/** The page of the demo's phone, in a Chromium whose microphone plays a file. */
+/** A call of the demo's phone from its console, in a Chromium whose microphone plays a file. */
 export class PhonePage {
   readonly #page: Page
   readonly #file: string
@@ -60,7 +61,7 @@ export class PhonePage {
   async call(): Promise<void> {
     this.#load([])
     await this.#page.getByRole('button', { name: 'Call', exact: true }).click()
-    await this.untilSpeaking(0)
+    await this.#untilState('speaking')
   }
 
   /** Says something: the microphone reads its file each time that it is opened. */
@@ -70,39 +71,31 @@ export class PhonePage {
     await this.#press(false)
   }
 
-  /** Waits until an answer is spoken. @param index of the answer, 0 for the greeting */
-  async untilSpeaking(index: number): Promise<void> {
-    await this.#lineOf(index).waitFor()
-    await this.#page.locator('body[data-state=speaking]').waitFor()
+  /** Waits until an answer is spoken. @param count of the answers by then */
+  async untilSpeaking(count: number): Promise<void> {
+    await this.#untilAnswers(count)
+    await this.#untilState('speaking')
   }
 
-  /** Waits until an answer was spoken; false if there is none after 30 seconds. @param index of the answer, 0 for the greeting */
-  async untilSpoken(index: number): Promise<boolean> {
-    const lines = [this.#lineOf(index), this.#page.locator('body[data-state=listening]')]
-    for (const line of lines)
-      if (
-        !(await line.waitFor().then(
-          () => true,
-          () => false
-        ))
-      )
-        return false
-    return true
+  /** Waits until an answer was spoken; fails if it was not after 30 seconds. @param count of the answers by then, 0 for the greeting */
+  async untilSpoken(count: number): Promise<void> {
+    await this.#untilAnswers(count)
+    await this.#untilState('listening')
   }
 
   async read(): Promise<Shown> {
     const page = this.#page
-    const answers = await page.locator('#transcript .assistant').all()
+    const answers = await page.locator(ANSWER).all()
     return {
-      understood: await page.locator('#transcript .user span').allTextContents(),
+      understood: await page.locator('.asked-bubble').allTextContents(),
       answers: await Promise.all(
-        answers.map(async (line) => ({
-          text: await line.locator('span').innerText(),
-          wasCut: (await line.getAttribute('class'))!.includes('cut')
+        answers.map(async (item) => ({
+          text: await item.locator('.markdown').innerText(),
+          wasCut: await item.getByText('Interrupted', { exact: true }).isVisible()
         }))
       ),
       states: await statesOf(page),
-      hasNotice: await page.locator('#notice').isVisible(),
+      hasNotice: await page.getByRole('alert').isVisible(),
       played: await recordingsOf(page)
     }
   }
@@ -111,8 +104,16 @@ export class PhonePage {
     await this.#page.context().browser()?.close()
   }
 
-  #lineOf(index: number): Locator {
-    return this.#page.locator('#transcript .assistant').nth(index)
+  async #untilAnswers(count: number): Promise<void> {
+    if (count > 0)
+      await this.#page
+        .locator(ANSWER)
+        .nth(count - 1)
+        .waitFor()
+  }
+
+  async #untilState(state: 'listening' | 'speaking'): Promise<void> {
+    await this.#page.locator(`.call[data-state=${state}]`).waitFor()
   }
 
   #load(sounds: readonly Sound[]): void {
@@ -122,6 +123,6 @@ export class PhonePage {
 
   async #press(muted: boolean): Promise<void> {
     await this.#page.getByRole('button', { name: 'Mute' }).click()
-    await this.#page.locator(`#mute[aria-pressed=${muted}]`).waitFor()
+    await this.#page.locator(`.call [aria-pressed=${muted}]`).waitFor()
   }
 }
