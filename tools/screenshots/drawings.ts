@@ -1,5 +1,4 @@
 import type { Browser } from 'playwright-core'
-import { pictureOf } from '../../apps/demo/src/shop/picture.ts'
 
 /** PNG images that conversations have. */
 export interface Drawings {
@@ -26,7 +25,7 @@ export async function draw(browser: Browser): Promise<Drawings> {
     await page.setContent(html)
     return page.locator('main').screenshot()
   }
-  const shelf = await shoot(SHELF_STYLE + `<main>${SHELF.map((id) => pictureOf(id, 'Tea')).join('')}</main>`)
+  const shelf = await shoot(SHELF_STYLE + `<main>${SHELF.map(toCup).join('')}</main>`)
   const chart = await shoot(CHART_STYLE + `<main>${Object.entries(DAYS).map(toBar).join('')}</main>`)
   await page.close()
   return { shelf, chart }
@@ -44,6 +43,17 @@ const CHART_STYLE = `<style>
   p { margin: 0 }
   span { display: inline-block; height: 12px; border-radius: 3px; vertical-align: -2px; margin-right: 6px }
 </style>`
+
+// A cup whose colour depends on the tea.
+function toCup(id: string): string {
+  const hue = Buffer.from(id).reduce((sum, byte) => (sum * 31 + byte) % 360, 0)
+  const ink = `hsl(${hue} 40% 38%)`
+  return `<svg viewBox="0 0 96 96">
+    <rect width="96" height="96" rx="8" fill="hsl(${hue} 45% 90%)" />
+    <path d="M24 40h40v14a18 18 0 0 1-18 18h-4a18 18 0 0 1-18-18z" fill="${ink}" />
+    <path d="M64 44h6a7 7 0 0 1 0 14h-7M36 32v-8M46 32v-8M56 32v-8" fill="none" stroke="${ink}" stroke-width="3" stroke-linecap="round" />
+  </svg>`
+}
 
 function toBar([tea, days]: [string, number]): string {
   const color = days < WEEK ? '#b3261e' : '#3a4fd0'

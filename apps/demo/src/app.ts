@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import files from '@fastify/static'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
@@ -12,7 +13,7 @@ import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import uiStream from '@svc/ui-stream'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
-import { addressOf, OPENAI } from './address.ts'
+import { addressOf, OPENAI, SHOP } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
 import { createBooking } from './agents/booking.ts'
@@ -26,10 +27,6 @@ import { loadSections } from './docs/load-sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
-import type { Product } from './shop/catalogue.ts'
-import { SHOP } from './shop/pages/layout.ts'
-import { PRODUCTS } from './shop/products.ts'
-import { shop } from './shop/shop.ts'
 import { createDesk } from './teams/desk.ts'
 import { createTools } from './tools/create-tools.ts'
 import { createMemo } from './workflows/memo.ts'
@@ -45,15 +42,13 @@ export interface AppOptions {
   auth?: DemoAuth | undefined
   /** The models of calls; default: there are no calls. */
   voice?: ChosenVoice | { readonly missing: string } | undefined
-  /** Of the shop. */
-  products?: readonly Product[] | undefined
 }
 
 /** Builds the service: store, run engine, agents, team, workflow and surfaces. It logs to stderr. */
 export async function buildApp(
   { DATA_DIR, DATABASE_URL, DEMO_SECRET = randomSecret(), HOST, LOG_LEVEL, PORT }: Env,
   model: Model,
-  { auth, voice, products = PRODUCTS }: AppOptions = {}
+  { auth, voice }: AppOptions = {}
 ): Promise<FastifyInstance> {
   const app = Fastify({
     ...SERVER_OPTIONS,
@@ -96,7 +91,7 @@ export async function buildApp(
   await app.register(openAi, { prefix: OPENAI, clientTools: true, clientInstructions: true })
   await app.register(realtime, { prefix: OPENAI, secret: DEMO_SECRET })
   await app.register(errorHandler)
-  await app.register(shop, { prefix: SHOP, products })
+  await app.register(files, { root: join(ROOT, 'apps/demo/shop'), prefix: SHOP, decorateReply: false })
   await app.register(consolePage, {
     prefix: '/',
     title: 'Demo',

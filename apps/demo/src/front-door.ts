@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { PHONE } from './address.ts'
-import { SHOP } from './shop/pages/layout.ts'
+import { PHONE, SHOP } from './address.ts'
 import { post } from './welcome.ts'
 
 /** Serves `GET /api`, an overview of the service for those who have no browser. */

@@ -1,9 +1,8 @@
 import { join, resolve } from 'node:path'
 import type { RunSummary } from '@svc/registry'
-import { addressOf, OPENAI, PHONE, withoutPassword } from './address.ts'
+import { addressOf, OPENAI, PHONE, SHOP, withoutPassword } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
-import { SHOP } from './shop/pages/layout.ts'
 
 /** What a command of curl needs where requests need a token. */
 export const AS_USER = ' -H "authorization: Bearer $USER_TOKEN"'

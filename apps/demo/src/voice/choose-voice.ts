@@ -6,7 +6,7 @@ import type {
 import type { Env } from '../env.ts'
 import { espeak } from './offline/espeak.ts'
 import { findPrograms } from './offline/find-programs.ts'
-import { PHRASES, suggestPhrases, toGrammar } from './offline/phrases.ts'
+import { PHRASES, suggestPhrases, toGrammar, withDigits } from './offline/phrases.ts'
 import { pocketsphinx } from './offline/pocketsphinx.ts'
 
 /** The models of the demo's calls, with a label for people. */
@@ -45,7 +45,7 @@ export async function chooseVoice(
   const programs = await findPrograms(variables)
   if ('missing' in programs) return { missing: `Calls need programs for speech: ${programs.missing}` }
   return {
-    listen: pocketsphinx(programs.recognizer, toGrammar(PHRASES)),
+    listen: pocketsphinx(programs.recognizer, toGrammar(PHRASES), withDigits),
     speak: espeak(programs.espeak),
     label: 'pocketsphinx and espeak-ng (offline)',
     phrases: suggestPhrases(PHRASES)

@@ -36,7 +36,7 @@ t.test('remembers what it is told, in every session, and each user apart', async
   t.match((await say('When does the opera begin?', 'ada')).text, /not told me/)
 })
 
-t.test('tells all that it knows, takes a greeting for no fact, and forgets nothing', async (t) => {
+t.test('takes no greeting and no question for a fact', async (t) => {
   const { engine, say } = startEngine(t)
   const kept: unknown[] = []
   engine.events.on('memory.stored', ({ ids }) => kept.push(...ids))
@@ -47,9 +47,8 @@ t.test('tells all that it knows, takes a greeting for no fact, and forgets nothi
   }
   for (const input of ['Hello!', 'thanks', 'ok']) t.match((await say(input, 'grace')).text, /Tell me/, input)
   t.match((await say('What can you do?', 'grace')).text, /minutes/)
-  t.match((await say('Forget my name', 'grace')).text, /cannot forget/)
-  for (const input of ['What do you know about me?', 'Tell me everything you remember'])
-    t.match((await say(input, 'grace')).text, /ask me for one thing/, input)
+  for (const input of ['Forget my name', 'What do you know about me?', 'Tell me everything you remember'])
+    t.match((await say(input, 'grace')).text, /ask for one thing/, input)
   t.equal(kept.length, 2, 'what is no fact is not kept')
 })
 

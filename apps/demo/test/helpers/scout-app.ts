@@ -6,7 +6,6 @@ import { buildApp } from '../../src/app.ts'
 import { claimPort } from '../../src/claim-port.ts'
 import { readEnv } from '../../src/env.ts'
 import { createOfflineModel } from '../../src/models/offline/offline-model.ts'
-import type { Product } from '../../src/shop/catalogue.ts'
 
 const CHROMIUM = await findChromium().catch(() => undefined)
 
@@ -14,17 +13,16 @@ const CHROMIUM = await findChromium().catch(() => undefined)
 export const needsChromium = { skip: CHROMIUM === undefined && 'no Chromium is installed' }
 
 interface ScoutSettings {
-  products?: readonly Product[]
   /** Default: the offline model. */
   model?: Model
 }
 
 /** The demo on a port of its own, and the requests that tests send. */
-export async function startScout(t: Test, { products, model }: ScoutSettings = {}) {
+export async function startScout(t: Test, { model }: ScoutSettings = {}) {
   const { port, release } = await claimPort('127.0.0.1', 0)
   await release()
   const env = readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent', PORT: String(port) })
-  const app = await buildApp(env, model ?? createOfflineModel({ delay: 0 }), { products })
+  const app = await buildApp(env, model ?? createOfflineModel({ delay: 0 }))
   t.teardown(() => app.close())
   const origin = await app.listen({ host: '127.0.0.1', port })
 

@@ -1,6 +1,5 @@
 import type { ScriptedModel } from '@svc/runtime/testing'
-import type { Conversation, Outcome } from './conversation.ts'
-import { ruleModel, type Move } from './rule-model.ts'
+import { callThenAnswer, ruleModel, type Conversation, type Move, type Outcome } from './rule-model.ts'
 
 const HELP =
   'Send me some numbers, and I write a program for their statistics; or send a program in a code block (```js), and I run it in the sandbox.'
@@ -10,17 +9,17 @@ export function createOfflineAnalyst(): ScriptedModel {
   return ruleModel('offline-analyst', decide)
 }
 
-function decide({ message, outcomes: [outcome] }: Conversation): Move {
-  if (outcome !== undefined) return { answer: format(outcome) }
+function decide({ message, outcomes }: Conversation): Move {
   const code = toProgram(message)
-  return code === undefined ? { answer: HELP } : { calls: [{ toolName: 'compute', args: { code } }] }
+  if (code === undefined) return { answer: HELP }
+  return callThenAnswer(outcomes, { toolName: 'compute', args: { code } }, format)
 }
 
 /** The program that a message asks for: its own code block, or one for its numbers. */
 export function toProgram(message: string): string | undefined {
   const block = /```(?:js|javascript)?\s*\n([^]*?)```/i.exec(message)?.[1]
-  if (block !== undefined) return block
-  const numbers = message.includes('```') ? [] : numbersOf(message)
+  if (block !== undefined || message.includes('```')) return block
+  const numbers = numbersOf(message)
   if (numbers.length < 2) return undefined
   return `const numbers = ${JSON.stringify(numbers)}
 const sorted = [...numbers].sort((a, b) => a - b)

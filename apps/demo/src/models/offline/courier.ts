@@ -1,12 +1,11 @@
-import { outcomeOf, type Conversation } from './conversation.ts'
-import type { Move } from './rule-model.ts'
+import { outcomeOf, type Conversation, type Move } from './rule-model.ts'
 
 const HELP = 'Write “Deliver 5 parcels”; I take up to 20 at once.'
 const DELIVER = /\b(\d{1,2}) parcels?\b/i
 const MAX_PARCELS = 20
 
 /** Delivers parcels, one after the other. */
-export function answerDelivery({ message, outcomes }: Conversation): Move {
+export function deliverParcels({ message, outcomes }: Conversation): Move {
   const count = Number(DELIVER.exec(message.slice(0, 2_000))?.[1] ?? 0)
   if (count < 1 || count > MAX_PARCELS) return { answer: HELP }
   const lines: string[] = []

@@ -1,21 +1,19 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { toProgram } from './analyst.ts'
-import type { Call } from './conversation.ts'
 import { readNoteRequest } from './notes.ts'
+import type { Conversation, Move } from './rule-model.ts'
 
-const STATISTICS = /\b(?:statistics?|stats|mean|average|median|minimum|maximum|analy[sz]e)\b|```/i
+const STATISTICS = /\b(?:statistics|mean|average|median)\b|```/i
 
-/** The call by which the leader of a team hands over a message; undefined outside a team. */
-export function pickMember(
-  message: string,
-  tools: LanguageModelV4CallOptions['tools'] = []
-): Call | undefined {
-  const tool = tools.find(({ name }) => name === 'route')
-  if (tool?.type !== 'function') return undefined
-  const { member } = (tool.inputSchema.properties ?? {}) as { member?: { enum?: string[] } }
+/** The leader of a team hands a message over. */
+export function pickMember({ message }: Conversation, tools: LanguageModelV4CallOptions['tools'] = []): Move {
+  const route = tools.find(({ name }) => name === 'route')
+  const { member } = (route?.type === 'function' ? route.inputSchema.properties : {}) as {
+    member?: { enum?: string[] }
+  }
   const members = member?.enum ?? []
-  const wanted = bestFor(message)
-  return { toolName: 'route', args: { member: members.includes(wanted) ? wanted : members[0] } }
+  const best = bestFor(message)
+  return { calls: [{ toolName: 'route', args: { member: members.includes(best) ? best : members[0] } }] }
 }
 
 function bestFor(message: string): string {

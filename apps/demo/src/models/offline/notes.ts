@@ -1,12 +1,9 @@
-import { outcomeOf, type Call, type Conversation, type Outcome } from './conversation.ts'
-import type { Move } from './rule-model.ts'
+import { callThenAnswer, type Call, type Conversation, type Move, type Outcome } from './rule-model.ts'
 
 const HELP = 'Write “note: buy milk”, “list my notes” or “delete note 1”.'
-const POLITE = /^(?:please |(?:can|could|would|will) you (?:please )?)/i
-const DELETE = /^(?:delete|remove|forget) (?:the |my )?note (?:number |#)?(\d{1,6})\b/i
-const LIST = /^(?:list|show|what|which|how many|are there|do i have|my)\b.{0,40}\bnotes\b/i
-const ADD =
-  /^(?:(?:(?:add|make|take|keep|write) (?:a |the )?)?note(?: that|:|,| of)?|(?:write|note) down:?|remember to|remind me (?:to|that|of)) (.+)$/is
+const DELETE = /^(?:please )?delete (?:the |my )?note #?(\d{1,6})\b/i
+const LIST = /^(?:list|show|what|my)\b.{0,40}\bnotes\b/i
+const ADD = /^(?:please )?(?:note(?: that|:)|remind me (?:to|that)) (.+)$/is
 
 interface Note {
   id: string
@@ -14,16 +11,14 @@ interface Note {
 }
 
 /** Does what a message asks of the notes, in one call. */
-export function answerNoteRequest({ message, outcomes }: Conversation): Move {
+export function keepNotes({ message, outcomes }: Conversation): Move {
   const call = readNoteRequest(message)
-  if (call === undefined) return { answer: HELP }
-  const outcome = outcomeOf(outcomes, call)
-  return outcome === undefined ? { calls: [call] } : { answer: format(outcome) }
+  return call === undefined ? { answer: HELP } : callThenAnswer(outcomes, call, format)
 }
 
 /** The call that a message asks for, if any. */
 export function readNoteRequest(message: string): Call | undefined {
-  const text = message.trim().slice(0, 2_000).replace(POLITE, '')
+  const text = message.slice(0, 2_000).trim()
   const id = DELETE.exec(text)?.[1]
   if (id !== undefined) return { toolName: 'delete_note', args: { id } }
   if (LIST.test(text)) return { toolName: 'list_notes', args: {} }

@@ -1,15 +1,15 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ScriptedModel } from '@svc/runtime/testing'
-import { answerMessage } from './assistant/answer-message.ts'
-import { answerBookingRequest } from './booking.ts'
-import { answerByClientTool } from './client-tools.ts'
-import type { Conversation } from './conversation.ts'
-import { answerDelivery } from './courier.ts'
+import { answerQuestions } from './assistant.ts'
+import { bookTable } from './booking.ts'
+import { deliverParcels } from './courier.ts'
+import { keepNotes } from './notes.ts'
 import { pickMember } from './desk.ts'
-import { answerNoteRequest } from './notes.ts'
-import { ruleModel, type Move } from './rule-model.ts'
-import { browse } from './scout/scout.ts'
-import { isSpoken, toSpoken } from './spoken.ts'
+import { callThenAnswer, ruleModel, type Conversation, type Move } from './rule-model.ts'
+import { browseShop } from './scout.ts'
+import { SPOKEN, toSpoken } from './spoken.ts'
+
+type Tools = NonNullable<LanguageModelV4CallOptions['tools']>
 
 /** Options of the offline model. */
 export interface OfflineModelOptions {
@@ -17,22 +17,43 @@ export interface OfflineModelOptions {
   delay?: number
 }
 
-/** A model without network or weights: rules that read each question, call tools, and answer from their results. */
+/** The tools of the demo; any other is served by the client. */
+const OWN_TOOLS = new Set([
+  ...['search_docs', 'read_section', 'calculate', 'current_time', 'add_note', 'list_notes', 'delete_note'],
+  ...['ask_guest', 'book_table', 'deliver', 'compute', 'load_skill', 'route']
+])
+
+/** A model without network or weights: rules that call the tools of an agent, and answer from what these gave. */
 export function createOfflineModel({ delay = 4 }: OfflineModelOptions = {}): ScriptedModel {
   return ruleModel('offline', decide, delay)
 }
 
-function decide(conversation: Conversation, options: LanguageModelV4CallOptions): Move {
-  const { prompt, tools = [], toolChoice } = options
+// An agent is known by its tools.
+function decide(conversation: Conversation, { tools = [], toolChoice }: LanguageModelV4CallOptions): Move {
   const usable = toolChoice?.type === 'none' ? [] : tools
-  const member = pickMember(conversation.message, usable)
-  if (member !== undefined) return { calls: [member] }
-  const ofClient = answerByClientTool(conversation, usable)
-  if (ofClient !== undefined) return ofClient
   const names = new Set(usable.map(({ name }) => name))
-  if (names.has('ask_guest')) return answerBookingRequest(conversation)
-  if (names.has('deliver')) return answerDelivery(conversation)
-  if (names.has('browser_open')) return browse(conversation, prompt)
-  const move = names.has('add_note') ? answerNoteRequest(conversation) : answerMessage(conversation, names)
-  return 'answer' in move && isSpoken(prompt) ? { answer: toSpoken(move.answer) } : move
+  const ofClient = useClientTool(conversation, usable)
+  if (ofClient !== undefined) return ofClient
+  if (names.has('route')) return pickMember(conversation, usable)
+  if (names.has('ask_guest')) return bookTable(conversation)
+  if (names.has('deliver')) return deliverParcels(conversation)
+  if (names.has('browser_open')) return browseShop(conversation)
+  if (names.has('add_note')) return keepNotes(conversation)
+  const move = answerQuestions(conversation, names)
+  const isSpoken = conversation.instructions.includes(SPOKEN)
+  return isSpoken && 'answer' in move ? { answer: toSpoken(move.answer) } : move
+}
+
+// A message that mentions the name of a client's tool, words apart, calls it.
+function useClientTool({ message, outcomes }: Conversation, tools: Tools): Move | undefined {
+  const said = message.toLowerCase()
+  const tool = tools.find(
+    ({ name }) => !OWN_TOOLS.has(name) && said.includes(name.toLowerCase().replaceAll(/[_-]/g, ' '))
+  )
+  if (tool === undefined) return undefined
+  const { name } = tool
+  return callThenAnswer(outcomes, { toolName: name, args: {} }, ({ result, error }) => {
+    if (error !== undefined) return `Your ${name} did not answer: ${error}`
+    return `Your ${name} says: ${typeof result === 'string' ? result : JSON.stringify(result)}`
+  })
 }

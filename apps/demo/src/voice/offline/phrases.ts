@@ -6,18 +6,33 @@ interface Phrases {
   readonly phrases: readonly string[]
 }
 
+/** Numbers by their words. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  two: 2,
+  three: 3,
+  four: 4,
+  five: 5,
+  six: 6,
+  seven: 7,
+  eight: 8,
+  nine: 9,
+  ten: 10,
+  eleven: 11,
+  twelve: 12,
+  twenty: 20,
+  fifty: 50
+}
+
 /** What the phone of the demo can be asked. */
 export const PHRASES: Phrases = {
   rules: {
-    number: 'two three four five six seven eight nine ten eleven twelve twenty fifty'.split(' '),
+    number: Object.keys(NUMBERS),
     place: ['tokyo', 'rome', 'paris', 'london', 'berlin', 'new york', 'sydney', 'cairo', 'madrid'],
-    thing: ['run', 'session', 'team', 'workflow', 'task', 'skill'],
-    name: ['ada', 'grace', 'alan']
+    thing: ['run', 'session', 'team', 'workflow', 'task', 'skill']
   },
   phrases: [
     'hello',
     'good morning',
-    'who are you',
     'what can you do',
     'what time is it',
     'what time is it in <place>',
@@ -27,21 +42,18 @@ export const PHRASES: Phrases = {
     'what is <number> times <number>',
     'what is <number> divided by <number>',
     'what is <number> percent of <number>',
-    'and plus <number>',
-    'and times <number>',
     'what is a <thing>',
     'what is an approval',
     'how do i resume a stream',
     'how do i cancel a run',
     'what did i ask before',
-    'what did you say',
-    'my name is <name>',
-    'what is my name',
-    'yes',
-    'no',
-    'thank you',
-    'good night'
+    'thank you'
   ]
+}
+
+/** Writes the numbers of a text as digits, as transcription models do. */
+export function withDigits(text: string): string {
+  return text.replaceAll(/[a-z]+/g, (word) => String(NUMBERS[word] ?? word))
 }
 
 /** Formats phrases as a grammar in the JSpeech Grammar Format. */

@@ -13,8 +13,9 @@ const PAUSE = '1000'
 /**
  * The program pocketsphinx as a transcription model of the AI SDK. It understands the phrases of a grammar (JSGF), in English, and takes WAV
  * with one channel of 16 bits at 16,000 Hz or more.
+ * @param write makes a text of the words of a phrase
  */
-export function pocketsphinx(recognizer: Recognizer, grammar: string) {
+export function pocketsphinx(recognizer: Recognizer, grammar: string, write = (words: string) => words) {
   return {
     specificationVersion: 'v4',
     provider: 'pocketsphinx',
@@ -29,7 +30,7 @@ export function pocketsphinx(recognizer: Recognizer, grammar: string) {
         const args = argumentsFor(recognizer, files, rate)
         const output = await runProgram({ path: recognizer.path, args, signal: abortSignal })
         return {
-          text: readText(output.toString(), recognizer),
+          text: write(readText(output.toString(), recognizer)),
           segments: [],
           language: 'en',
           durationInSeconds: (wav.length - HEADER) / 2 / rate,

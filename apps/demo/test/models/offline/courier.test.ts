@@ -1,8 +1,8 @@
 import t from 'tap'
-import { answerDelivery } from '../../../src/models/offline/courier.ts'
+import { deliverParcels } from '../../../src/models/offline/courier.ts'
 
 const conversation = (message: string, outcomes: object[] = []) =>
-  ({ turns: [], message, files: 0, said: '', outcomes }) as Parameters<typeof answerDelivery>[0]
+  ({ earlier: [], message, outcomes, instructions: '' }) as Parameters<typeof deliverParcels>[0]
 const delivered = (parcel: number) => ({
   toolName: 'deliver',
   args: { parcel },
@@ -10,7 +10,7 @@ const delivered = (parcel: number) => ({
 })
 
 t.test('delivers one parcel after the other, then says when', async (t) => {
-  const ask = (...outcomes: object[]) => answerDelivery(conversation('Deliver 2 parcels', outcomes))
+  const ask = (...outcomes: object[]) => deliverParcels(conversation('Deliver 2 parcels', outcomes))
   t.same(ask(), { calls: [{ toolName: 'deliver', args: { parcel: 1 } }] })
   t.same(ask(delivered(1)), { calls: [{ toolName: 'deliver', args: { parcel: 2 } }] })
   t.match(ask(delivered(1), delivered(2)), { answer: /Parcel 1: 10:00:01\nParcel 2: 10:00:02$/ })
@@ -20,5 +20,5 @@ t.test('delivers one parcel after the other, then says when', async (t) => {
 
 t.test('takes 1 to 20 parcels', async (t) => {
   for (const message of ['Deliver 0 parcels', 'Deliver 21 parcels', 'Deliver 100 parcels', 'Hello', ''])
-    t.match(answerDelivery(conversation(message)), { answer: /Deliver 5 parcels/ }, message)
+    t.match(deliverParcels(conversation(message)), { answer: /Deliver 5 parcels/ }, message)
 })

@@ -9,10 +9,10 @@ const receptionist = createReceptionist(createOfflineModel({ delay: 0 }), [calcu
 const say = async (input: string) => (await receptionist.run(input)).text
 
 t.test('answers on the phone are plain sentences', async (t) => {
-  t.equal(await say('what is twelve times seven'), '12 times 7 is 84.')
-  t.equal(await say('what is twenty divided by six'), '20 divided by 6 is about 3.33.')
+  t.equal(await say('what is 12 times 7'), '12 times 7 is 84.')
+  t.equal(await say('what is 20 divided by 6'), '20 divided by 6 is about 3.33.')
   t.match(await say('what time is it in tokyo'), /^It is \d\d:\d\d on \w+, \d+ \w+ \d{4} in tokyo\.$/)
-  t.match(await say('what can you do'), /^I am the assistant of this demo\. [^*`\n]+$/)
+  t.match(await say('what can you do'), /^Hello! I answer questions about this service, [^*`\n]+$/)
 })
 
 t.test('code, sources and Markdown are left out', (t) => {

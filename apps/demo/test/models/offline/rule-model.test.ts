@@ -1,6 +1,6 @@
 import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import t from 'tap'
-import { readPrompt } from '../../../src/models/offline/conversation.ts'
+import { readPrompt } from '../../../src/models/offline/rule-model.ts'
 
 const user = (text: string): LanguageModelV4Prompt[number] => ({
   role: 'user',
@@ -18,7 +18,7 @@ const result = (
   content: [{ type: 'tool-result', toolCallId, toolName: 'calculate', output }]
 })
 
-t.test('turns, message and outcomes', async (t) => {
+t.test('messages, instructions and outcomes', async (t) => {
   const conversation = readPrompt([
     { role: 'system', content: 'Be brief.' },
     user('1+1?'),
@@ -31,17 +31,10 @@ t.test('turns, message and outcomes', async (t) => {
     result('unknown', { type: 'text', value: 'dropped' })
   ])
   t.strictSame(conversation, {
-    turns: [
-      {
-        user: '1+1?',
-        assistant: '2',
-        outcomes: [{ toolName: 'calculate', args: { expression: '1+1' }, result: { value: '2' } }]
-      }
-    ],
+    earlier: ['1+1?'],
     message: '2+2?',
-    files: 0,
-    said: '',
-    outcomes: [{ toolName: 'calculate', args: { expression: '2+2' }, error: 'no' }]
+    outcomes: [{ toolName: 'calculate', args: { expression: '2+2' }, error: 'no' }],
+    instructions: 'Be brief.'
   })
 })
 
@@ -56,9 +49,9 @@ t.test('every form of a tool result is read', async (t) => {
     t.match(readPrompt([user('x'), call('a', {}), result('a', output)]).outcomes, [expected])
 })
 
-t.test('files are counted, and an empty prompt is no fault', async (t) => {
+t.test('files are not read, and an empty prompt is no fault', async (t) => {
   const data = { type: 'data' as const, data: 'aGk=' }
-  const { files, message } = readPrompt([
+  const { message } = readPrompt([
     {
       role: 'user',
       content: [
@@ -67,6 +60,6 @@ t.test('files are counted, and an empty prompt is no fault', async (t) => {
       ]
     }
   ])
-  t.strictSame([files, message], [1, 'see'])
-  t.strictSame(readPrompt([]), { turns: [], message: '', files: 0, outcomes: [], said: '' })
+  t.equal(message, 'see')
+  t.strictSame(readPrompt([]), { earlier: [], message: '', outcomes: [], instructions: '' })
 })
