@@ -23,7 +23,7 @@ import { createNotes } from './agents/notes.ts'
 import { createPhone } from './agents/phone.ts'
 import { createBrowser, createScout } from './agents/scout.ts'
 import { randomSecret, type DemoAuth } from './auth/demo-auth.ts'
-import { loadSections } from './docs/load-sections.ts'
+import { loadSections } from './docs/sections.ts'
 import type { Env } from './env.ts'
 import { addFrontDoor } from './front-door.ts'
 import { SERVER_OPTIONS } from './server-options.ts'
@@ -91,7 +91,12 @@ export async function buildApp(
   await app.register(openAi, { prefix: OPENAI, clientTools: true, clientInstructions: true })
   await app.register(realtime, { prefix: OPENAI, secret: DEMO_SECRET })
   await app.register(errorHandler)
-  await app.register(files, { root: join(ROOT, 'apps/demo/shop'), prefix: SHOP, decorateReply: false })
+  await app.register(files, {
+    root: join(ROOT, 'apps/demo/shop'),
+    prefix: SHOP,
+    redirect: true,
+    decorateReply: false
+  })
   await app.register(consolePage, {
     prefix: '/',
     title: 'Demo',

@@ -1,5 +1,5 @@
 import MiniSearch, { type SearchResult } from 'minisearch'
-import type { Section } from './parse-sections.ts'
+import type { Section } from './sections.ts'
 import { isLight, isMisspelled, stemsOf, synonymsOf, termsOf, type Term } from './terms.ts'
 
 /** A section found by a search. */

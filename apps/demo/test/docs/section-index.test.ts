@@ -1,6 +1,5 @@
 import t from 'tap'
-import { loadSections, withAddress } from '../../src/docs/load-sections.ts'
-import { parseSections } from '../../src/docs/parse-sections.ts'
+import { loadSections, parseSections, withAddress } from '../../src/docs/sections.ts'
 import { createSectionIndex } from '../../src/docs/section-index.ts'
 
 const sections = parseSections(

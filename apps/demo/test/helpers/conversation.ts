@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { createContext, type RunResult } from '@svc/registry'
 import { createAssistant } from '../../src/agents/assistant.ts'
-import { loadSections } from '../../src/docs/load-sections.ts'
+import { loadSections } from '../../src/docs/sections.ts'
 import { createOfflineModel } from '../../src/models/offline/offline-model.ts'
 import { createTools } from '../../src/tools/create-tools.ts'
 

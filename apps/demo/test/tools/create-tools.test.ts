@@ -1,7 +1,7 @@
 import { createContext } from '@svc/registry'
 import type { Tool, ToolContext } from '@svc/runtime'
 import t from 'tap'
-import { parseSections } from '../../src/docs/parse-sections.ts'
+import { parseSections } from '../../src/docs/sections.ts'
 import { createTools } from '../../src/tools/create-tools.ts'
 
 const tools = createTools(parseSections('docs/x.md', '# Runs\n\n## Cancel a run\n\nPOST to cancel.\n'))

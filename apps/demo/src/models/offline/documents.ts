@@ -13,6 +13,7 @@ interface Hit {
 const ENOUGH = 0.55
 /** Of an error or an option: `RUN_ERR_TERMINAL`, `maxSteps`. */
 const IDENTIFIER = /\b(?:[A-Z]+_\w+|[a-z]+[A-Z]\w*)/
+const LINK = /\[([^\]]{1,200})\]\((?!https?:)[^()\s]{1,200}\)/g
 const ERRORS = 'docs/errors.md'
 const MAX_QUERY = 300
 /** Characters of a quotation. */
@@ -44,7 +45,9 @@ export function askDocuments(text: string): Question {
       const section = (best && outcomeOf(outcomes, best.read)?.result) as { text?: string } | undefined
       if (best === undefined || section?.text === undefined) return notFound(found.result)
       const { document, heading } = best.hit
-      return `${quote(section.text, text)}\n\nSource: ${document}, “${heading}”.`
+      // Links within the documents lead nowhere outside of them.
+      const quoted = quote(section.text, text).replace(LINK, '$1')
+      return `${quoted}\n\nSource: ${document}, “${heading}”.`
     }
   }
 }

@@ -1,6 +1,5 @@
-import type jsep from 'jsep'
+import jsep from 'jsep'
 import { CONSTANTS, Decimal, FUNCTIONS, PRECISION } from './functions.ts'
-import { parseExpression } from './parse-expression.ts'
 
 /** The result of an expression. */
 export interface Evaluation {
@@ -103,4 +102,55 @@ function write(value: Decimal): Evaluation {
   const rounded = value.toSignificantDigits(MAX_DIGITS)
   const plain = rounded.e > -7 && rounded.e < 21
   return { value: plain ? rounded.toFixed() : rounded.toExponential(), exact: rounded.eq(value) }
+}
+
+type Scope = jsep.HookScope
+type Node = jsep.Expression
+
+// Arithmetic that JavaScript lacks: `^` for powers, which bind tighter than a sign, `5!` and `15%`.
+jsep.addBinaryOp('^', 11, true)
+jsep.hooks.add('gobble-token', function (this: Scope, env) {
+  this.gobbleSpaces()
+  // The parser calls no hook after a number, so it is read here to see a postfix.
+  if (/[\d.]/.test(this.char)) {
+    const node = this.gobbleNumericLiteral()
+    if (node !== undefined) env.node = node
+    return
+  }
+  if (this.char !== '-' && this.char !== '+') return
+  const operator = this.char
+  this.index++
+  env.node = { type: 'UnaryExpression', operator, argument: gobblePower(this), prefix: true }
+})
+jsep.hooks.add('after-token', function (this: Scope, env) {
+  for (;;) {
+    this.gobbleSpaces()
+    const name = postfixAt(this.expr, this.index)
+    if (name === undefined || env.node === undefined) return
+    this.index++
+    const callee = { type: 'Identifier', name }
+    env.node = { type: 'CallExpression', callee, arguments: [env.node] }
+  }
+})
+
+/** Parses an arithmetic expression. @throws if it is malformed */
+function parseExpression(source: string): Node {
+  return jsep(source.replaceAll('**', '^'))
+}
+
+function postfixAt(source: string, index: number): string | undefined {
+  const rest = source.slice(index)
+  if (/^!(?!=)/.test(rest)) return 'factorial'
+  // A percent sign before an operand is the remainder operator.
+  if (/^%(?!\s*[\w(.])/.test(rest)) return 'percent'
+  return undefined
+}
+
+function gobblePower(scope: Scope): Node {
+  const base = scope.gobbleToken()
+  if (base === undefined) return scope.throwError('Expected a number')
+  scope.gobbleSpaces()
+  if (scope.char !== '^') return base
+  scope.index++
+  return { type: 'BinaryExpression', operator: '^', left: base, right: gobblePower(scope) }
 }

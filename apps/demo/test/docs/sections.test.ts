@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseSections } from '../../src/docs/parse-sections.ts'
+import { parseSections } from '../../src/docs/sections.ts'
 
 const MARKDOWN = `Before any heading.
 
