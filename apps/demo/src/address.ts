@@ -1,7 +1,7 @@
 /** The path where clients of OpenAI's API call, that of Realtime among them. */
 export const OPENAI = '/v1'
 /** Where the shop is, which the scout browses. */
-export const SHOP = '/shop/'
+export const SHOP = '/shop'
 /** Where the console calls the phone. */
 export const PHONE = '#/talk/agent/phone'
 
