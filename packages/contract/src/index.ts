@@ -1,15 +1,33 @@
 export {
   ApprovalAnswerSchema,
+  ClientToolsSchema,
   fromApprovalAnswer,
+  hasLostSecret,
+  InputAnswerSchema,
   PendingApprovalSchema,
+  PendingInputSchema,
   toApprovalOutcome,
+  withoutSecret,
+  type Answer,
   type ApprovalAnswer,
   type ApprovalOutcome,
   type ApprovalRequest,
   type Approvals,
-  type PendingApproval
-} from './approval.ts'
-export { ClientToolsSchema, type ClientTool } from './client-tool.ts'
+  type ClientCall,
+  type ClientTool,
+  type CredentialsAnswer,
+  type CredentialsOf,
+  type CredentialsRequest,
+  type InputAnswer,
+  type InputKind,
+  type InputOutcome,
+  type PendingApproval,
+  type PendingInput,
+  type Question,
+  type Steer,
+  type Steering,
+  type SteeringMessage
+} from './inputs.ts'
 export {
   AcceptedMessageSchema,
   ContentPartSchema,
@@ -32,20 +50,39 @@ export {
   createError,
   isCatalogued,
   isTellable,
+  toLoggable,
   type ErrorClass,
   type TellableError
 } from './create-error.ts'
-export type { CredentialsAnswer, CredentialsOf, CredentialsRequest } from './credentials-request.ts'
-export type { Delivered, Delivery } from './delivery.ts'
+export {
+  SILENT_LOG,
+  type ChildCaller,
+  type ChildOptions,
+  type Delivered,
+  type Delivery,
+  type EarlierAnswer,
+  type EarlierWait,
+  type Envelope,
+  type Journal,
+  type RecordedPart,
+  type RecordedStepOptions,
+  type RequestedInput,
+  type RunContext,
+  type RunLog
+} from './run-context.ts'
 export { dropOldest, setNewest } from './drop-oldest.ts'
 export {
   beginningOf,
+  callNextTurn,
   createJsonStream,
+  createPause,
   encodePieces,
   estimateLength,
+  findJsonFault,
   isShort,
+  nextTurn,
   type JsonPieces
-} from './encode-pieces.ts'
+} from './json.ts'
 export {
   REG_ERR_BAD_CURSOR,
   REG_ERR_BAD_ERROR,
@@ -143,26 +180,19 @@ export {
   VOICE_ERR_TOO_FAST,
   VOICE_ERR_UNKNOWN_ITEM
 } from './errors.ts'
-export type { EventBus, EventListener, EventMap, EventName } from './event-bus.ts'
 export {
-  hasLostSecret,
-  InputAnswerSchema,
-  PendingInputSchema,
-  withoutSecret,
-  type Answer,
-  type ClientCall,
-  type InputAnswer,
-  type InputKind,
-  type InputOutcome,
-  type PendingInput,
-  type Question
-} from './input.ts'
-export type { EarlierAnswer, EarlierWait, Journal, RecordedPart } from './journal.ts'
-export { findJsonFault } from './json-fault.ts'
-export { NameFinder } from './name-finder.ts'
+  eventSchema,
+  RUN_EVENT_SCHEMAS,
+  type EventBus,
+  type EventListener,
+  type EventMap,
+  type EventName,
+  type RunEventMap
+} from './events.ts'
 export {
   GLOBAL_REGISTRY,
   MAX_NAME_LENGTH,
+  NameFinder,
   NO_REGISTRY,
   requireKind,
   requireName,
@@ -171,7 +201,6 @@ export {
   type RunnableKey,
   type RunnableKind
 } from './names.ts'
-export { callNextTurn, createPause, nextTurn } from './next-turn.ts'
 export {
   functionSchema,
   givenOf,
@@ -182,28 +211,48 @@ export {
   type OptionsSchema
 } from './options.ts'
 export {
+  addUsage,
+  copyUsage,
   FinishReasonSchema,
+  hasMetadata,
   isTerminalPart,
+  isToolPart,
+  MetadataValueSchema,
+  NO_METADATA,
   PART_SCHEMAS,
   PartSchema,
   PlaceSchema,
+  RunMetadataSchema,
   ToolErrorSchema,
+  UsageSchema,
+  ZERO_USAGE,
   type FinishReason,
   type InputAction,
+  type MetadataFilter,
   type NumberedPart,
   type Part,
   type PartError,
   type PartOf,
   type PartType,
+  type RunMetadata,
   type StepFinishReason,
   type StepModel,
   type ToolError,
+  type ToolPart,
+  type Usage,
   type YieldedPart
 } from './part.ts'
 export { isPromise, type Awaitable } from './ports/awaitable.ts'
-export type { CheckpointStore } from './ports/checkpoint-store.ts'
-export type { ControlBus, ControlMessage } from './ports/control-bus.ts'
-export type { Counted, CounterStore, CounterWindow } from './ports/counter-store.ts'
+export type { CheckpointStore, LogEntry, ReadLimit, StreamLog } from './ports/stream-log.ts'
+export type {
+  ControlBus,
+  ControlMessage,
+  Counted,
+  CounterStore,
+  CounterWindow,
+  NodeLease,
+  RunFence
+} from './ports/nodes.ts'
 export type { ByteRange, FileStore, NewFile, StoredFile } from './ports/file-store.ts'
 export {
   memorySpaceOf,
@@ -212,28 +261,37 @@ export {
   type MemoryStore,
   type ScoredMemoryItem
 } from './ports/memory-store.ts'
-export type { NodeLease, RunFence } from './ports/node-lease.ts'
 export type { NextQuery, NextRun, QueuedStart, RunQueue } from './ports/run-queue.ts'
-export { createScopeFilter, runnableKeyText, type RegistryScope, type RunScope } from './ports/run-scope.ts'
-export type {
-  ChangedRunPage,
-  ChangedRunQuery,
-  LeftPage,
-  LeftQuery,
-  LeftRun,
-  LeftTurn,
-  OwnedRunQuery,
-  RunChange,
-  RunPage,
-  RunQuery,
-  RunStore,
-  RunSummary,
-  StartKey,
-  StepRecord,
-  StoredError,
-  StoredRun,
-  StoredSteer,
-  Wanted
+export {
+  createScopeFilter,
+  runnableKeyText,
+  type ChangedRunPage,
+  type ChangedRunQuery,
+  type FoundInput,
+  type InputPage,
+  type InputQuery,
+  type InputRun,
+  type InputSummary,
+  type LeftPage,
+  type LeftQuery,
+  type LeftRun,
+  type LeftTurn,
+  type OwnedRunQuery,
+  type PendingSummary,
+  type RegistryScope,
+  type RunChange,
+  type RunPage,
+  type RunQuery,
+  type RunScope,
+  type RunStore,
+  type RunSummary,
+  type StartKey,
+  type StepRecord,
+  type StoredError,
+  type StoredInput,
+  type StoredRun,
+  type StoredSteer,
+  type Wanted
 } from './ports/run-store.ts'
 export type {
   DueQuery,
@@ -244,18 +302,6 @@ export type {
   ScheduleStore,
   StoredSchedule
 } from './ports/schedule-store.ts'
-export type {
-  MessagePage,
-  MessageQuery,
-  SessionIndex,
-  SessionPage,
-  SessionQuery,
-  SessionRun,
-  SessionUpdate,
-  StoredMessage,
-  StoredSession,
-  TurnBranches
-} from './ports/session-index.ts'
 export {
   ConversationSchema,
   isOfSession,
@@ -267,27 +313,27 @@ export {
   type ContentReference,
   type Continuation,
   type EndTurn,
+  type MessagePage,
+  type MessageQuery,
   type OwnedSessions,
   type PlacedTurn,
   type RemoteSession,
   type RemoteSessionStore,
+  type SessionIndex,
   type SessionKey,
   type SessionKeyQuery,
   type SessionMessage,
+  type SessionPage,
+  type SessionQuery,
+  type SessionRun,
   type SessionStore,
+  type SessionUpdate,
+  type StoredMessage,
+  type StoredSession,
+  type TurnBranches,
   type TurnPlace
 } from './ports/session-store.ts'
-export type {
-  FoundInput,
-  InputPage,
-  InputQuery,
-  InputRun,
-  InputSummary,
-  PendingSummary,
-  StoredInput
-} from './ports/stored-input.ts'
 export type { Stores } from './ports/stores.ts'
-export type { LogEntry, ReadLimit, StreamLog } from './ports/stream-log.ts'
 export type {
   OpenPush,
   PushClaim,
@@ -313,6 +359,10 @@ export type {
 } from './ports/webhook-store.ts'
 export {
   ANONYMOUS,
+  findMissingScope,
+  grantsScope,
+  isAdmin,
+  reachesOwner,
   type AccessDecision,
   type AccessTarget,
   type Action,
@@ -322,40 +372,25 @@ export {
   type Principal,
   type SecuritySchemes
 } from './principal.ts'
-export { asItIs, ProviderKey, type Redact, type TextInIncrements } from './provider-key.ts'
-export { randomId } from './random-id.ts'
+export { asItIs, ProviderKey, REDACTED, Secret, type Redact, type TextInIncrements } from './secret.ts'
+export { newRunId, randomId } from './ids.ts'
 export { RunActivity, type AskingPart } from './run-activity.ts'
 export {
   AfterTurnSchema,
+  findChoiceFault,
   IdSchema,
   InstructionsSchema,
   OnDisconnectSchema,
   RunBodySchema,
+  StopTextsSchema,
+  ToolChoiceSchema,
   WhenBusySchema,
   type OnDisconnect,
   type RunBody,
+  type ToolChoice,
   type WhenBusy
 } from './run-body.ts'
-export type {
-  ChildCaller,
-  ChildOptions,
-  Envelope,
-  RecordedStepOptions,
-  RequestedInput,
-  RunContext
-} from './run-context.ts'
 export { errorFromPart, errorFromStored, isRefusedStart, toPartError, toStoredError } from './run-error.ts'
-export { eventSchema, RUN_EVENT_SCHEMAS, type RunEventMap } from './run-events.ts'
-export { newRunId } from './run-id.ts'
-export { SILENT_LOG, type RunLog } from './run-log.ts'
-export {
-  hasMetadata,
-  MetadataValueSchema,
-  NO_METADATA,
-  RunMetadataSchema,
-  type MetadataFilter,
-  type RunMetadata
-} from './run-metadata.ts'
 export {
   isTerminalStatus,
   RunRecordSchema,
@@ -369,18 +404,22 @@ export {
   RunFileSchema,
   RunResultBuilder,
   RunResultSchema,
+  toolCallKey,
+  ToolCallList,
   type RunFile,
   type RunResult,
   type RunStats,
   type ToolCall
 } from './run-result.ts'
-export { MediaRangeSchema, RunnableCardSchema, type RunnableCard } from './runnable-card.ts'
 export {
+  MediaRangeSchema,
+  RunnableCardSchema,
   RunnableMetadataSchema,
   type PartSink,
   type PushedParts,
   type ReplyKind,
   type Runnable,
+  type RunnableCard,
   type RunnableDefinition,
   type RunnableMetadata,
   type RunOutput
@@ -394,18 +433,16 @@ export {
   type Schedule,
   type ScheduleChange
 } from './schedule.ts'
-export { findFaults } from './schemas/find-faults.ts'
 export {
   faultsOfIssues,
+  findFaults,
   formatFaults,
   keysOf,
   toFaults,
   type AjvError,
   type Fault
-} from './schemas/format-faults.ts'
+} from './schemas/faults.ts'
 export { validateStandard, type StandardResult, type StandardSchema } from './schemas/standard-schema.ts'
-export { findMissingScope, grantsScope, isAdmin, reachesOwner } from './scopes.ts'
-export { REDACTED, Secret } from './secret.ts'
 export {
   SessionChangeSchema,
   SessionEntrySchema,
@@ -417,7 +454,6 @@ export {
   type SessionChange,
   type SessionFork
 } from './session.ts'
-export type { Steer, Steering, SteeringMessage } from './steering.ts'
 export { tellable, type TellableFault } from './tellable.ts'
 export {
   backoffDelay,
@@ -429,22 +465,14 @@ export {
   unlessLate,
   within
 } from './timers.ts'
-export { toLoggable } from './to-loggable.ts'
-export { toolCallKey, ToolCallList } from './tool-call-list.ts'
-export { findChoiceFault, StopTextsSchema, ToolChoiceSchema, type ToolChoice } from './tool-choice.ts'
-export { isToolPart, type ToolPart } from './tool-part.ts'
-export { addUsage, copyUsage, UsageSchema, ZERO_USAGE, type Usage } from './usage.ts'
 export {
   AudioFormatSchema,
   bytesPerSample,
   DEFAULT_AUDIO_FORMAT,
   durationOf,
-  requireAudioFormat
-} from './voice/audio-format.ts'
-export { InputQueue } from './voice/input-queue.ts'
-export { VoiceSettingsSchema } from './voice/voice-settings.ts'
-export {
   isVoiceRunnable,
+  requireAudioFormat,
+  VoiceSettingsSchema,
   type AudioFormat,
   type VoiceAnswerEnd,
   type VoiceInput,
@@ -453,7 +481,8 @@ export {
   type VoiceRunnable,
   type VoiceSettings,
   type VoiceTurnSettings
-} from './voice/voice.ts'
+} from './voice.ts'
+export { InputQueue } from './input-queue.ts'
 export { sourceKey, VoidableList } from './voidable-list.ts'
 export {
   DeliveryStateSchema,

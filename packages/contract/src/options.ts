@@ -1,7 +1,6 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { REG_ERR_BAD_OPTION } from './errors.ts'
-import { findFaults } from './schemas/find-faults.ts'
-import { formatFaults } from './schemas/format-faults.ts'
+import { findFaults, formatFaults } from './schemas/faults.ts'
 
 /** A schema for every field of an interface of options, by the same name and of the same type. */
 export type OptionFields<Options> = {

@@ -1,7 +1,83 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
-import { RunMetadataSchema } from './run-metadata.ts'
-import { UsageSchema } from './usage.ts'
+
+// No control characters.
+// oxlint-disable-next-line no-control-regex -- control characters are what it excludes
+const KEY = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,64}$'
+
+/** A value of metadata. */
+export const MetadataValueSchema = Type.String({ maxLength: 512 })
+
+/** Texts that a caller attaches to a run: at most 16, keys of 1–64 and values of at most 512 characters. */
+export const RunMetadataSchema = Type.Record(Type.String({ pattern: KEY }), MetadataValueSchema, {
+  title: 'RunMetadata',
+  maxProperties: 16,
+  additionalProperties: false,
+  description: 'Your own texts: keys of 1–64 characters, values of at most 512'
+})
+export type RunMetadata = Readonly<Static<typeof RunMetadataSchema>>
+
+/** Selects the runs whose metadata has this value under this key. */
+export interface MetadataFilter {
+  key: string
+  value: string
+}
+
+/** True if metadata has the value of a filter under its key. */
+export function hasMetadata(metadata: RunMetadata | null, { key, value }: MetadataFilter): boolean {
+  return metadata !== null && Object.hasOwn(metadata, key) && metadata[key] === value
+}
+
+/** No metadata. */
+export const NO_METADATA: RunMetadata = Object.freeze({})
+
+/**
+ * Tokens used, summed over every model call of a run, those of members and steps included. The optional ones are absent, not 0,
+ * where no provider reported them.
+ */
+export const UsageSchema = Type.Object(
+  {
+    promptTokens: Type.Number(),
+    completionTokens: Type.Number(),
+    totalTokens: Type.Number(),
+    cachedPromptTokens: Type.Optional(Type.Number({ description: 'Prompt tokens read from a cache' })),
+    cacheWriteTokens: Type.Optional(Type.Number({ description: 'Prompt tokens written to a cache' })),
+    reasoningTokens: Type.Optional(Type.Number({ description: 'Completion tokens spent on reasoning' }))
+  },
+  { title: 'Usage' }
+)
+export type Usage = Static<typeof UsageSchema>
+
+/** The fields that only some providers report. */
+const OPTIONAL = ['cachedPromptTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
+
+/** Zero tokens. */
+export const ZERO_USAGE: Readonly<Usage> = Object.freeze({
+  promptTokens: 0,
+  completionTokens: 0,
+  totalTokens: 0
+})
+
+/** Adds up two usages; what neither has is left out. The second may be unknown. */
+export function addUsage(a: Usage, b: Usage | undefined): Usage {
+  if (b === undefined) return a
+  const sum: Usage = {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    totalTokens: a.totalTokens + b.totalTokens
+  }
+  for (const field of OPTIONAL)
+    if (a[field] !== undefined || b[field] !== undefined) sum[field] = (a[field] ?? 0) + (b[field] ?? 0)
+  return sum
+}
+
+/** Returns a copy without other fields. */
+export function copyUsage(usage: Usage): Usage {
+  const { promptTokens, completionTokens, totalTokens } = usage
+  const copy: Usage = { promptTokens, completionTokens, totalTokens }
+  for (const field of OPTIONAL) if (usage[field] !== undefined) copy[field] = usage[field]
+  return copy
+}
 
 /** Why a run ended without failing. */
 export const FinishReasonSchema = Type.Union(
@@ -261,4 +337,24 @@ export type YieldedPart =
 /** True if a part ends its run: a `finish` or `error` of the run itself, not of a member. */
 export function isTerminalPart(part: { type: string; source?: string[] }): boolean {
   return (part.type === 'finish' || part.type === 'error') && !part.source?.length
+}
+
+const TOOL_PARTS = [
+  'tool.call.delta',
+  'tool.call',
+  'tool.result',
+  'tool.error',
+  'tool.approval.request',
+  'tool.approval.response',
+  'input.request',
+  'input.response'
+] as const
+const types = new Set<string>(TOOL_PARTS)
+
+/** A part about a tool call, or about what a run asks. */
+export type ToolPart = NumberedPart & PartOf<(typeof TOOL_PARTS)[number]>
+
+/** True for parts about tool calls, and about what a run asks. */
+export function isToolPart(part: NumberedPart): part is ToolPart {
+  return types.has(part.type)
 }

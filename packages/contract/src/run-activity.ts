@@ -1,5 +1,5 @@
 import type { NumberedPart, Part, PartOf } from './part.ts'
-import { toolCallKey } from './tool-call-list.ts'
+import { toolCallKey } from './run-result.ts'
 import { sourceKey } from './voidable-list.ts'
 
 /** A part that asks for an input. */

@@ -1,20 +1,22 @@
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { Approvals } from './approval.ts'
-import type { ClientTool } from './client-tool.ts'
-import type { CredentialsOf, CredentialsRequest } from './credentials-request.ts'
-import type { Delivery } from './delivery.ts'
-import type { EventBus } from './event-bus.ts'
-import type { Answer, ClientCall, Question } from './input.ts'
-import type { Journal } from './journal.ts'
-import type { PartOf } from './part.ts'
+import type { EventBus } from './events.ts'
+import type {
+  Answer,
+  Approvals,
+  ClientCall,
+  ClientTool,
+  CredentialsOf,
+  CredentialsRequest,
+  Question,
+  Steering
+} from './inputs.ts'
+import type { PartOf, RunMetadata, StepFinishReason, Usage, YieldedPart } from './part.ts'
+import type { Awaitable } from './ports/awaitable.ts'
 import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
-import type { Steering } from './steering.ts'
-import type { ProviderKey, Redact } from './provider-key.ts'
-import type { RunLog } from './run-log.ts'
-import type { RunMetadata } from './run-metadata.ts'
-import type { ToolChoice } from './tool-choice.ts'
-import type { Action, AccessDecision, AccessTarget, Principal } from './principal.ts'
+import type { AccessDecision, AccessTarget, Action, Principal } from './principal.ts'
+import type { ToolChoice } from './run-body.ts'
+import type { ProviderKey, Redact } from './secret.ts'
 
 /** Data that accompanied an input, as plain JSON. */
 export interface Envelope {
@@ -196,3 +198,104 @@ export interface RunContext {
   /** The context of a member or step: same run, same session by default, a longer `source`. */
   child(name: string, options?: ChildOptions): RunContext
 }
+
+/** The beginning of a text that was delivered. */
+export interface Delivered {
+  readonly text: string
+  /** True if this text, or one before it, was not delivered to its end. */
+  readonly interrupted: boolean
+}
+
+/**
+ * How the answer of a run or child is delivered where that takes longer than to generate it: as speech. The answer is conversation only
+ * as far as it was delivered; the session keeps no more.
+ */
+export interface Delivery {
+  /** Aborts when the user interrupts the answer. Running tools still finish; the model is not called again. */
+  readonly interrupted: AbortSignal
+  /**
+   * Takes the text of each step once it is generated, in order; together they are the `text` parts so far. Resolves once the text is
+   * delivered, or with its beginning as soon as the answer is interrupted or the signal of the context aborts.
+   * @param options `last`: the answer is complete; the text may be empty
+   */
+  settle(text: string, options: { readonly last: boolean }): Awaitable<Delivered>
+}
+
+/** A part with a recorded value. */
+export interface RecordedPart<P extends YieldedPart> {
+  /** The part to yield, or a copy of it made by spreading. */
+  readonly part: P
+  /**
+   * Resolves when the value is in the store. Call it after the part was taken: a value whose part never reached the engine, because
+   * a runnable in between dropped it, is stored by itself.
+   */
+  stored(): Awaitable<void>
+}
+
+/** The last answer of a run's own model that its log has complete, if nothing but text and reasoning is in it. */
+export interface EarlierAnswer {
+  readonly text: string
+  readonly usage?: Usage | undefined
+  readonly finishReason: StepFinishReason
+  /** True if the structured answer follows. */
+  readonly isStructured: boolean
+}
+
+/** What a call waited for, according to the log of an earlier process: for nothing, for an answer, or no longer. */
+export type EarlierWait = 'none' | 'waiting' | 'answered'
+
+/**
+ * The journal of a resumable run, as one of its contexts sees it: values that are stored in the transactions of the parts they belong
+ * to, so that another process finds both or neither. Keys are separate for each context.
+ */
+export interface Journal {
+  /** The value that an earlier process recorded; undefined if there is none. */
+  recall(key: string): Awaitable<{ readonly output: unknown } | undefined>
+  /** Records a value, as JSON, together with a part. The first value of a key counts. */
+  record<P extends YieldedPart>(part: P, key: string, value: unknown): RecordedPart<P>
+  /**
+   * Marks a part that the log of an earlier process has. A collector of the runnable's parts takes it like any other, and the
+   * engine does not write it again.
+   */
+  replay<P extends YieldedPart>(part: P): P
+  /**
+   * The number of the last attempt at a step that an earlier process began and did not end; 0 if there is none. Each such attempt is
+   * returned once, so that it is replaced once: several calls of one member may have been in progress.
+   */
+  takeAttempt(index: number): number
+  /** The answer of a step that ended the run's own loop, but not yet the run; undefined for members and steps. */
+  earlierAnswer(index: number): EarlierAnswer | undefined
+  /** What a tool call of this context waited for in an earlier process: for approvals and inputs, those of nested calls included. */
+  earlierWait(toolCallId: string): EarlierWait
+  /** True if the log of an earlier process has this tool call. */
+  hasCall(toolCallId: string): boolean
+  /** True if the log of an earlier process has parts of this context, or of members or steps within. */
+  readonly begun: boolean
+  /**
+   * Marks the beginning of work that waits for no one; the returned function marks its end. A run without such work may leave memory
+   * while it waits, and is left for another process when the service shuts down.
+   */
+  work(): () => void
+  /** Resolves when the parts that were yielded so far are in the store; never if they cannot be stored, which ends the run. */
+  written(): Awaitable<void>
+  /** Resolves at once, or never if the run is about to be left for another process; then its signal ends the wait. */
+  mayContinue(): Awaitable<void>
+}
+
+/** The part of a logger that runs use; Fastify's and pino's loggers fit. */
+export interface RunLog {
+  debug(details: object, message?: string): void
+  info(details: object, message?: string): void
+  warn(details: object, message?: string): void
+  error(details: object, message?: string): void
+}
+
+const drop = () => {}
+
+/** A log that drops everything. */
+export const SILENT_LOG: RunLog = Object.freeze({
+  debug: drop,
+  info: drop,
+  warn: drop,
+  error: drop
+})

@@ -2,7 +2,7 @@ import { codeOf, isTellable, markTellable, type TellableError } from './create-e
 import type { PartError } from './part.ts'
 import { RUN_ERR_FAILED } from './errors.ts'
 import type { StoredError } from './ports/run-store.ts'
-import { beginningOf } from './encode-pieces.ts'
+import { beginningOf } from './json.ts'
 
 /** The maximum length of an error's message, since lists of runs contain it. */
 const MAX_MESSAGE = 4_096

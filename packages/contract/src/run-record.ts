@@ -1,9 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { PendingApprovalSchema } from './approval.ts'
-import { PendingInputSchema } from './input.ts'
+import { PendingApprovalSchema, PendingInputSchema } from './inputs.ts'
 import { RunnableKindSchema } from './names.ts'
-import { PartErrorSchema } from './part.ts'
-import { RunMetadataSchema } from './run-metadata.ts'
+import { PartErrorSchema, RunMetadataSchema } from './part.ts'
 import { RunResultSchema } from './run-result.ts'
 
 /** States of a run, named as in A2A. The last three are terminal: no transition leaves them. */

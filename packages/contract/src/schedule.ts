@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 import { optionalId, WhenBusySchema } from './run-body.ts'
-import { RunMetadataSchema } from './run-metadata.ts'
+import { RunMetadataSchema } from './part.ts'
 
 /** What happens to instants that were missed because the service was down. */
 export const CatchUpSchema = Type.Union([Type.Literal('last'), Type.Literal('none')], {

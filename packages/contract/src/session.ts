@@ -2,7 +2,7 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 import { SessionMessageSchema } from './ports/session-store.ts'
 import { IdSchema } from './run-body.ts'
-import { RunMetadataSchema } from './run-metadata.ts'
+import { RunMetadataSchema } from './part.ts'
 
 const MAX_TITLE = 200
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createJsonStream, encodePieces, estimateLength, isShort } from '../src/encode-pieces.ts'
+import { createJsonStream, encodePieces, estimateLength, isShort } from '../src/json.ts'
 import * as fc from 'fast-check'
 import t from 'tap'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { NameFinder } from '../src/name-finder.ts'
+import { NameFinder } from '../src/names.ts'
 import * as fc from 'fast-check'
 import t from 'tap'
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { createPause, nextTurn } from '../src/next-turn.ts'
+import { createPause, nextTurn } from '../src/json.ts'
 import t from 'tap'
 
 t.test('one waiter resumes per turn, in order', async (t) => {

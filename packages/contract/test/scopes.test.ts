@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { findMissingScope, grantsScope, isAdmin } from '../src/scopes.ts'
+import { findMissingScope, grantsScope, isAdmin } from '../src/principal.ts'
 
 t.test('a scope grants itself, a segment or everything', (t) => {
   const cases: [held: string, wanted: string, isGranted: boolean][] = [

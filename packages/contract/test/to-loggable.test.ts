@@ -1,5 +1,5 @@
 import { runInNewContext } from 'node:vm'
-import { toLoggable } from '../src/to-loggable.ts'
+import { toLoggable } from '../src/create-error.ts'
 import t from 'tap'
 
 t.test('an error is logged with its type, stack and causes', (t) => {

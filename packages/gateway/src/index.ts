@@ -3,8 +3,13 @@ export { generateAsyncApi, type AsyncApiDocument } from './asyncapi/async-api.ts
 export { AsyncApiOptionsSchema, type AsyncApiOptions } from './asyncapi/async-api-options.ts'
 export type { GatewaySocketData } from './sockets/connection.ts'
 export type { GatewayCors } from './sockets/origins.ts'
-export { GatewayOptionsSchema } from './options.ts'
-export type { GatewayAuthenticate, GatewayMiddleware, GatewayOptions, GatewayTransport } from './options.ts'
+export {
+  GatewayOptionsSchema,
+  type GatewayAuthenticate,
+  type GatewayMiddleware,
+  type GatewayOptions,
+  type GatewayTransport
+} from './options.ts'
 export * from './errors.ts'
 export * from './events/acknowledgements.ts'
 export * from './events/client-events.ts'

@@ -1,4 +1,4 @@
-export type { ToolChoice } from '@svc/contract'
+export { RUN_ERR_REJECTED, type ToolChoice } from '@svc/contract'
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent } from './agents/agent.ts'
@@ -85,6 +85,5 @@ export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'
 export type { MetricProvider, SpanProvider, TelemetryOptions } from './events/telemetry-options.ts'
 export { traceEvents } from './events/trace-events.ts'
 export { channelName } from '@svc/registry'
-export { RUN_ERR_REJECTED } from '@svc/contract'
 export { defaultEvents as events } from '@svc/registry/engine'
 export * from './errors.ts'

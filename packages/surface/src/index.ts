@@ -1,7 +1,9 @@
 export {
   admitRun,
   CLIENT_OPTIONS,
+  DEFAULT_PROVIDER_KEY_HEADERS,
   missingScope,
+  ProviderKeys,
   requireAllowed,
   requireExposed,
   requireOwnUser,
@@ -9,49 +11,53 @@ export {
   type AccessErrors,
   type AdmittingSurface
 } from './access/admit-run.ts'
-export { answerInputs, type GivenAnswer } from './access/answer-inputs.ts'
-export { cancelActiveRun, requireRunOf } from './access/conversation-runs.ts'
+export {
+  answerInputs,
+  cancelActiveRun,
+  findActiveRun,
+  requireRunOf,
+  runsOfConversation,
+  startUnlessWaiting,
+  type GivenAnswer
+} from './access/conversations.ts'
 export {
   EXPOSED_OPTIONS,
   listNamed,
   namedRunnablesSchema,
-  type ExposedOptions
-} from './access/exposed-options.ts'
-export { findActiveRun, runsOfConversation } from './access/find-active-run.ts'
-export { identify } from './access/identify.ts'
-export { isLocalName, isLoopback, isStrayCall, type LocalCall } from './access/local-calls.ts'
-export { logFault } from './access/log-fault.ts'
-export { DEFAULT_PROVIDER_KEY_HEADERS, ProviderKeys } from './access/provider-keys.ts'
-export {
-  isForeignOrigin,
-  readCredentials,
-  toCredentials,
-  type TokenPlace
-} from './access/read-credentials.ts'
-export {
-  LISTED_KINDS,
-  mayAnswer,
-  requireAnswerable,
-  seesAllOf,
-  type InputList
-} from './access/require-answerable.ts'
-export { requireRun } from './access/require-run.ts'
-export { ownerOfSessions, requireSession } from './access/require-session.ts'
-export { startUnlessWaiting } from './access/start-unless-waiting.ts'
-export { toChallenge } from './access/to-challenge.ts'
-export {
   resolveWireOptions,
   WIRE_OPTIONS,
   WireOptionsSchema,
+  type ExposedOptions,
   type WireOptions
 } from './access/wire-options.ts'
-export type { CallConnection, CallEnd, ClientInput } from './calls/call-connection.ts'
+export {
+  identify,
+  isForeignOrigin,
+  isLocalName,
+  isLoopback,
+  isStrayCall,
+  readCredentials,
+  toChallenge,
+  toCredentials,
+  type LocalCall,
+  type TokenPlace
+} from './access/callers.ts'
+export { logFault } from './access/log-fault.ts'
+export {
+  LISTED_KINDS,
+  mayAnswer,
+  ownerOfSessions,
+  requireAnswerable,
+  requireRun,
+  requireSession,
+  seesAllOf,
+  type InputList
+} from './access/require-owned.ts'
+export type { CallConnection, CallEnd, ClientInput } from './calls/outputs.ts'
 export { LiveCall } from './calls/live-call.ts'
 export { LiveCalls, type CallSurface } from './calls/live-calls.ts'
-export { contentOfFile } from './files/data-url.ts'
-export { fileUrlsAt, pathSegment, type FileUrl } from './files/file-urls.ts'
-export { readBytes, requireFile } from './files/require-file.ts'
-export { sendFile } from './files/send-file.ts'
+export { contentOfFile, fileUrlsAt, pathSegment, type FileUrl } from './files/file-urls.ts'
+export { readBytes, requireFile, sendFile } from './files/send-file.ts'
 export { openSurface, type WireDescription, type WireSurface } from './open-surface.ts'
 export { describeRoutes, jsonReply } from './openapi/describe-routes.ts'
 export type { OpenApiDocument, Operation, Response, Schema } from './openapi/open-api-document.ts'
@@ -67,10 +73,17 @@ export { closeLater, refuseRequests, toRefusal, type Refusal } from './requests/
 export { sendJson, sendPieces, sendWhole } from './requests/send-json.ts'
 export { findEncodingFault, requireStrictJson } from './requests/strict-json.ts'
 export { tieToClient } from './requests/tie-to-client.ts'
-export { encodeSse, SSE_HEADERS, SSE_HEARTBEAT, SSE_SUSPENDED } from './sse/encode-sse.ts'
+export {
+  createSseStream,
+  encodeSse,
+  SSE_HEADERS,
+  SSE_HEARTBEAT,
+  SSE_SUSPENDED,
+  streamEntries,
+  type SseProjection,
+  type SseStreamOptions
+} from './sse/sse-stream.ts'
 export { onReplyOver, OpenReplies } from './sse/open-replies.ts'
-export type { SseProjection } from './sse/sse-messages.ts'
-export { createSseStream, streamEntries, type SseStreamOptions } from './sse/sse-stream.ts'
 export { surfaceErrors, type SurfaceErrors } from './surface-errors.ts'
 export {
   createRegistry,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { AdmittingSurface } from './access/admit-run.ts'
-import { listNamed } from './access/exposed-options.ts'
+import { DEFAULT_PROVIDER_KEY_HEADERS, type AdmittingSurface } from './access/admit-run.ts'
+import { listNamed, type WireSettings } from './access/wire-options.ts'
 import {
   ensureEngine,
   requireFreePlace,
@@ -10,8 +10,6 @@ import {
   type Exposed,
   type Policy
 } from '@svc/registry/engine'
-import { DEFAULT_PROVIDER_KEY_HEADERS } from './access/provider-keys.ts'
-import type { WireSettings } from './access/wire-options.ts'
 import type { OnDisconnect } from '@svc/contract'
 import { describeRoutes, type ApiInfo } from './openapi/describe-routes.ts'
 import { keepPrivate } from './requests/guard-scope.ts'

@@ -1,5 +1,5 @@
 import { createError, type ErrorClass } from '@svc/contract'
-import type { ChallengeCodes } from './access/to-challenge.ts'
+import type { ChallengeCodes } from './access/callers.ts'
 
 /** The errors that surfaces have in common. */
 export interface SurfaceErrors {

@@ -1,5 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
-import type { RunFence } from './node-lease.ts'
+import type { RunFence } from './nodes.ts'
 
 /** A file of a run, without its bytes. */
 export interface StoredFile {

@@ -1,6 +1,6 @@
 import { GLOBAL_REGISTRY, type RunnableKey } from '../names.ts'
 import type { Awaitable } from './awaitable.ts'
-import type { RunFence } from './node-lease.ts'
+import type { RunFence } from './nodes.ts'
 
 /** Something worth remembering beyond a session. Times are milliseconds since the epoch. */
 export interface MemoryItem {

@@ -1,7 +1,7 @@
 import type { RunnableKey } from '../names.ts'
 import type { Principal } from '../principal.ts'
 import type { WhenBusy } from '../run-body.ts'
-import type { RunMetadata } from '../run-metadata.ts'
+import type { RunMetadata } from '../part.ts'
 import type { CatchUp } from '../schedule.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { QueuedStart } from './run-queue.ts'

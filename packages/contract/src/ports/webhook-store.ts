@@ -1,4 +1,4 @@
-import type { RunMetadata } from '../run-metadata.ts'
+import type { RunMetadata } from '../part.ts'
 import type { DeliveryState, WebhookEvent } from '../webhook.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunnableKey } from '../names.ts'

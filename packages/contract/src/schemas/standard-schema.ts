@@ -1,6 +1,6 @@
 import { isPromise, type Awaitable } from '../ports/awaitable.ts'
 import { RUN_ERR_BAD_SCHEMA } from '../errors.ts'
-import type { StandardIssue } from './format-faults.ts'
+import type { StandardIssue } from './faults.ts'
 
 /** A Standard Schema (standardschema.dev), as far as validation needs it. */
 export interface StandardSchema {

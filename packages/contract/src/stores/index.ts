@@ -1,28 +1,24 @@
-export { KeyedLock, type Release } from './keyed-lock.ts'
+export { KeyedLock, SessionLocks, type Release } from './locks.ts'
 export { entryFromJson, membersOf, sizeOfEntry, TextEntry } from './log-entry.ts'
 export { PassingMap, type Slot } from './passing-map.ts'
 export { QueueWorkers } from './queue-workers.ts'
 export {
   formatInputCursor,
+  formatMessageCursor,
   formatRunCursor,
   formatSeqCursor,
+  formatSessionCursor,
   pageOf,
   parseInputCursor,
+  parseMessageCursor,
   parseRunCursor,
   parseSeqCursor,
-  runIdOf,
-  type RunPosition
-} from './run-cursor.ts'
-export {
-  formatMessageCursor,
-  formatSessionCursor,
-  parseMessageCursor,
   parseSessionCursor,
+  runIdOf,
+  type RunPosition,
   type SessionPosition
-} from './session-cursor.ts'
-export { SessionFollowers } from './session-followers.ts'
-export { SessionLocks } from './session-locks.ts'
-export { isOwnTurn, runIdOfTurn, titleOf } from './session-title.ts'
+} from './cursors.ts'
+export { isOwnTurn, runIdOfTurn, SessionFollowers, titleOf, weighWord, wordsOf } from './sessions.ts'
 export {
   firstToExpire,
   MAX_LISTED_ARGS,
@@ -33,4 +29,3 @@ export {
   summarizeInput,
   summarizeRun
 } from './summarize-run.ts'
-export { weighWord, wordsOf } from './words.ts'

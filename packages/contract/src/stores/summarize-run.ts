@@ -1,7 +1,6 @@
 import { PREVIEW } from '../run-result.ts'
-import { beginningOf } from '../encode-pieces.ts'
-import type { RunSummary, StoredRun } from '../ports/run-store.ts'
-import type { InputSummary, PendingSummary, StoredInput } from '../ports/stored-input.ts'
+import { beginningOf } from '../json.ts'
+import type { InputSummary, PendingSummary, RunSummary, StoredInput, StoredRun } from '../ports/run-store.ts'
 
 /** The maximum size, in bytes of JSON, of the arguments of a listed input. */
 export const MAX_LISTED_ARGS = 4_096

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { InputQueue } from '../../src/voice/input-queue.ts'
+import { InputQueue } from '../../src/input-queue.ts'
 
 const frame = { type: 'audio', audio: new Uint8Array(65_536) } as const
 

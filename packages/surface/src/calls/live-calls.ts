@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from '@sinclair/typebox'
 import { admitRun, requireAllowed, requireCallerOptions, type AdmittingSurface } from '../access/admit-run.ts'
-import { mayAnswer } from '../access/require-answerable.ts'
-import { requireRun, type RunAccess } from '../access/require-run.ts'
+import { mayAnswer, requireRun, type RunAccess } from '../access/require-owned.ts'
 import {
   AudioFormatSchema,
   givenOf,

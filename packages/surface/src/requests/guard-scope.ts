@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { LocalCall } from '../access/local-calls.ts'
+import type { LocalCall } from '../access/callers.ts'
 
 /** For replies that only their caller may read. */
 const PRIVATE_HEADERS = Object.freeze({

@@ -1,9 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { identify, type CredentialErrors } from '../access/identify.ts'
+import {
+  identify,
+  isForeignOrigin,
+  isStrayCall,
+  readCredentials,
+  type CredentialErrors
+} from '../access/callers.ts'
 import type { Policy } from '@svc/registry/engine'
-import { isStrayCall } from '../access/local-calls.ts'
 import { localCallOf } from './guard-scope.ts'
-import { isForeignOrigin, readCredentials } from '../access/read-credentials.ts'
 import { ANONYMOUS, isPromise, type Awaitable, type Principal } from '@svc/contract'
 
 declare module 'fastify' {

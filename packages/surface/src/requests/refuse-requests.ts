@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logFault } from '../access/log-fault.ts'
-import { toChallenge, type ChallengeCodes } from '../access/to-challenge.ts'
+import { toChallenge, type ChallengeCodes } from '../access/callers.ts'
 import { codeOf, isTellable, toStoredError, type Fault } from '@svc/contract'
 import { discardRest, hasRest } from './discard-rest.ts'
 

@@ -1,5 +1,5 @@
 import { createError, type Authenticate } from '@svc/contract'
-import { identify } from '../../src/access/identify.ts'
+import { identify } from '../../src/access/callers.ts'
 import t from 'tap'
 
 const NoToken = createError('X_ERR_NO_TOKEN', 'none', 401)

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
-import { readCredentials } from '../../src/access/read-credentials.ts'
+import { readCredentials } from '../../src/access/callers.ts'
 
 const NONE = undefined
 

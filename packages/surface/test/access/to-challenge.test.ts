@@ -1,4 +1,4 @@
-import { toChallenge } from '../../src/access/to-challenge.ts'
+import { toChallenge } from '../../src/access/callers.ts'
 import t from 'tap'
 
 const codes = { noToken: 'X_ERR_NO_TOKEN', invalidToken: 'X_ERR_BAD_TOKEN', missingScope: 'X_ERR_FORBIDDEN' }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AudioIntake } from '../../src/calls/audio-intake.ts'
+import { AudioIntake } from '../../src/calls/live-call.ts'
 import { requireAudioFormat } from '@svc/contract'
 
 const PCM = { type: 'audio/pcm', rate: 24_000 } as const

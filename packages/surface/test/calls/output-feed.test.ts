@@ -1,6 +1,6 @@
 import type { VoiceOutput } from '@svc/contract'
 import t from 'tap'
-import { OutputFeed } from '../../src/calls/output-feed.ts'
+import { OutputFeed } from '../../src/calls/outputs.ts'
 import { TestConnection } from '../helpers/call-surface.ts'
 
 const FORMAT = { type: 'audio/pcm', rate: 24_000 } as const

@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import type { VoiceOutput } from '@svc/contract'
 import t from 'tap'
-import { OutputPacer } from '../../src/calls/output-pacer.ts'
+import { OutputPacer } from '../../src/calls/outputs.ts'
 
 const FORMAT = { type: 'audio/pcm', rate: 24_000 } as const
 const PLACE = { responseId: 'r', itemId: 'answer' }

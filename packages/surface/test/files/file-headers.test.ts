@@ -2,7 +2,7 @@ import { validateHeaderValue } from 'node:http'
 import { parse } from 'content-disposition'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { headersOf } from '../../src/files/file-headers.ts'
+import { headersOf } from '../../src/files/send-file.ts'
 
 const typeOf = (mimeType: string) => headersOf({ mimeType })['content-type']
 const dispositionOf = (mimeType: string, filename?: string) =>

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { selectBytes } from '../../src/files/select-bytes.ts'
+import { selectBytes } from '../../src/files/send-file.ts'
 
 t.test('the examples of RFC 9110, section 14.1.2, for 10,000 bytes', async (t) => {
   const cases: [range: string, start: number, end: number][] = [

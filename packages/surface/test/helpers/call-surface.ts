@@ -2,7 +2,7 @@ import { createRegistry, createRunEngine } from '@svc/registry'
 import { type Principal, type Runnable, type VoiceOutput } from '@svc/contract'
 import { LiveCalls } from '../../src/calls/live-calls.ts'
 import { resolvePolicy, type PolicyOptions } from '@svc/registry/engine'
-import { type CallConnection, type CallEnd } from '../../src/calls/call-connection.ts'
+import { type CallConnection, type CallEnd } from '../../src/calls/outputs.ts'
 import { type LiveCall } from '../../src/calls/live-call.ts'
 
 const named = (name: string) =>

@@ -1,8 +1,7 @@
 import { text as textOf } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { createRunEngine } from '@svc/registry'
-import { createSseStream } from '../../src/sse/sse-stream.ts'
-import { type SseProjection } from '../../src/sse/sse-messages.ts'
+import { createSseStream, type SseProjection } from '../../src/sse/sse-stream.ts'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 

@@ -1,7 +1,6 @@
 import { text as textOf } from 'node:stream/consumers'
 import { createInProcessStores } from '@svc/registry'
-import { createSseStream } from '../../src/sse/sse-stream.ts'
-import { encodeSse } from '../../src/sse/encode-sse.ts'
+import { createSseStream, encodeSse } from '../../src/sse/sse-stream.ts'
 import { scriptedRunnable } from '@svc/testing'
 import { createParser } from 'eventsource-parser'
 import * as fc from 'fast-check'
