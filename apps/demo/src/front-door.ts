@@ -19,7 +19,7 @@ export function addFrontDoor(app: FastifyInstance): void {
         runs: `${base}/runs`,
         registry: `${base}/registry`,
         health: `${base}/readyz`,
-        shop: `${origin}${SHOP}`,
+        shop: `${origin}${SHOP}/`,
         phone: `${origin}/${PHONE}`
       },
       try: [
