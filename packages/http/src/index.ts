@@ -1,7 +1,6 @@
 export { default } from './plugin.ts'
 export { createJwtAuthenticate, type JwtAuthenticateSettings } from './auth/jwt-authenticate.ts'
-export type { JwtAlgorithm } from './auth/jwt-algorithms.ts'
-export type { JwtKeyFunction, UnverifiedToken } from './auth/jwt-key.ts'
+export type { JwtAlgorithm, JwtKeyFunction, UnverifiedToken } from './auth/jwt-key.ts'
 export { JwtOptionsSchema, type JwtOptions } from './auth/jwt-options.ts'
 export { RbacOptionsSchema, ROUTE_SCOPES, type RbacOptions } from './auth/rbac-options.ts'
 export { checkOrigin, type OriginRequest } from './auth/check-origin.ts'

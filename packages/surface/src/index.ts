@@ -21,6 +21,13 @@ export {
   type GivenAnswer
 } from './access/conversations.ts'
 export {
+  createKeySet,
+  findKeys,
+  type FindKeys,
+  type KeyHeader,
+  type KeySetSettings
+} from './access/key-set.ts'
+export {
   EXPOSED_OPTIONS,
   listNamed,
   namedRunnablesSchema,

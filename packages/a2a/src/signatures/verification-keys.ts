@@ -1,6 +1,7 @@
 import { createPublicKey, KeyObject, type JsonWebKeyInput, type webcrypto } from 'node:crypto'
 import type { Awaitable } from '@svc/contract'
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWK } from 'jose'
+import { createKeySet, findKeys } from '@svc/surface'
+import { createLocalJWKSet, type JWK } from 'jose'
 import { A2A_ERR_REMOTE } from '../errors.ts'
 
 /** The protected header of a signature: RFC 7515, section 4. */
@@ -26,11 +27,6 @@ export type CardKeys =
 /** The keys that a signature may have been made with. */
 export type FindKeys = (header: CardSignatureHeader) => Promise<readonly (webcrypto.CryptoKey | KeyObject)[]>
 
-/** Milliseconds to fetch a key set, until it is fetched again, and between two fetches for unknown keys. */
-const TIMEOUTS = { timeoutDuration: 5_000, cacheMaxAge: 600_000, cooldownDuration: 30_000 }
-/** Bytes of a key set. */
-const MAX_BYTES = 1_048_576
-
 /** Finds keys in what an app trusts; `jku` are the URLs that signatures may name. */
 export function createFindKeys(keys: CardKeys | undefined, jku: readonly string[]): FindKeys {
   const own = keys === undefined ? undefined : toFindKeys(keys)
@@ -51,48 +47,18 @@ function toFindKeys(keys: CardKeys): FindKeys {
       return key === undefined ? [] : [toPublicKey(key)]
     }
   const set = createLocalJWKSet({ keys: keys as JWK[] })
-  return (header) => allOf(set, header)
+  return (header) => findKeys(set, header)
 }
 
 function remoteKeys(url: string): FindKeys {
-  const set = createRemoteJWKSet(new URL(url), { ...TIMEOUTS, [customFetch]: fetchBounded })
+  const find = createKeySet(url)
   return async (header) => {
     try {
-      return await allOf(set, header)
+      return await find(header)
     } catch (err) {
       throw new A2A_ERR_REMOTE('the keys of its card cannot be fetched', { cause: err })
     }
   }
-}
-
-// Several keys of a set may match a header without `kid`.
-async function allOf(
-  set: (header: CardSignatureHeader) => Promise<webcrypto.CryptoKey>,
-  header: CardSignatureHeader
-): Promise<readonly webcrypto.CryptoKey[]> {
-  try {
-    return [await set(header)]
-  } catch (err) {
-    if (err instanceof errors.JWKSNoMatchingKey) return []
-    if (!(err instanceof errors.JWKSMultipleMatchingKeys)) throw err
-    const keys: webcrypto.CryptoKey[] = []
-    for await (const key of err) keys.push(key)
-    return keys
-  }
-}
-
-async function fetchBounded(url: string, options: RequestInit): Promise<Response> {
-  const response = await fetch(url, options)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // Leaving the loop closes the connection.
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_BYTES) throw new RangeError(`the key set has more than ${MAX_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  const { status, headers } = response
-  return new Response(status === 200 ? Buffer.concat(chunks) : null, { status, headers })
 }
 
 function toPublicKey(given: CardKey): webcrypto.CryptoKey | KeyObject {

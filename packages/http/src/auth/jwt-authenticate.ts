@@ -1,10 +1,10 @@
 import type { FastifyJWTOptions } from '@fastify/jwt'
 import { isPromise, type Authenticate, type Credentials, type Principal } from '@svc/contract'
+import type { KeySetSettings } from '@svc/surface'
 import Fastify from 'fastify'
 import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
 import type { JwtKeyFunction } from './jwt-key.ts'
 import { resolveJwtOptions, type JwtOptions } from './jwt-options.ts'
-import type { KeySetSettings } from './key-set.ts'
 
 /** Characters; longer tokens are refused unread. */
 const MAX_TOKEN_LENGTH = 16_384

@@ -1,9 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { functionSchema, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
+import type { KeySetSettings } from '@svc/surface'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
-import { JWT_ALGORITHMS, type JwtAlgorithm } from './jwt-algorithms.ts'
-import { requireKey, type JwtKeyFunction } from './jwt-key.ts'
-import { createKeySet, type KeySetSettings } from './key-set.ts'
+import {
+  createRemoteKey,
+  JWT_ALGORITHMS,
+  requireKey,
+  type JwtAlgorithm,
+  type JwtKeyFunction
+} from './jwt-key.ts'
 
 /** Options of authentication by JSON Web Tokens; exactly one of `secret` and `jwksUrl` is required. */
 export interface JwtOptions {
@@ -71,7 +76,7 @@ function resolveKey(
     throw new HTTP_ERR_BAD_OPTION(`jwt/jwksUrl: public keys do not go with ${algorithm}; set jwt/algorithm`)
   if (!/^https?:$/.test(URL.parse(jwksUrl)?.protocol ?? ''))
     throw new HTTP_ERR_BAD_OPTION('jwt/jwksUrl: it must be an http or https URL')
-  return createKeySet(jwksUrl, algorithm, {
+  return createRemoteKey(jwksUrl, algorithm, {
     log,
     ...(jwksMaxStale !== undefined && { maxStale: jwksMaxStale })
   })

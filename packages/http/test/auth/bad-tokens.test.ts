@@ -1,7 +1,7 @@
 import { createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import type { JwtAlgorithm } from '../../src/auth/jwt-algorithms.ts'
+import type { JwtAlgorithm } from '../../src/auth/jwt-key.ts'
 import {
   buildAuthenticate,
   claims,

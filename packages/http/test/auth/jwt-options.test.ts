@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { createJwtAuthenticate } from '../../src/auth/jwt-authenticate.ts'
-import { JWT_ALGORITHMS } from '../../src/auth/jwt-algorithms.ts'
+import { JWT_ALGORITHMS } from '../../src/auth/jwt-key.ts'
 import { resolveJwtOptions, type JwtOptions } from '../../src/auth/jwt-options.ts'
 import { buildAuthenticate, createTokenMaker } from './token-maker.ts'
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import type { KeySetSettings } from '@svc/surface'
 import t, { type Test } from 'tap'
-import type { JwtAlgorithm } from '../../src/auth/jwt-algorithms.ts'
-import { createKeySet, type KeySetSettings } from '../../src/auth/key-set.ts'
+import { createRemoteKey, type JwtAlgorithm } from '../../src/auth/jwt-key.ts'
 import { serveKeys, toJwk } from '../helpers/key-server.ts'
 import { buildAuthenticate, claims, createTokenMaker, type TokenMaker } from './token-maker.ts'
 
@@ -11,11 +11,11 @@ const INVALID = { code: 'HTTP_ERR_INVALID_TOKEN', statusCode: 401 }
 async function serveSet(
   t: Test,
   makers: Record<string, TokenMaker>,
-  timing: Partial<KeySetSettings>,
+  timing: KeySetSettings,
   algorithm: JwtAlgorithm = 'RS256'
 ) {
   const served = await serveKeys(t, ...Object.entries(makers).map(([kid, maker]) => toJwk(maker, { kid })))
-  const findKey = createKeySet(served.url, algorithm, timing)
+  const findKey = createRemoteKey(served.url, algorithm, timing)
   const find = async (kid?: unknown) => findKey({ header: { alg: algorithm, kid }, payload: {} })
   return { served, find }
 }
@@ -72,7 +72,7 @@ t.test('keys for other purposes are ignored', async (t) => {
     toJwk(one, { kid: 'a' }),
     toJwk(two, { kid: 'a' })
   )
-  const findKey = createKeySet(served.url, 'RS256')
+  const findKey = createRemoteKey(served.url, 'RS256', {})
   t.equal(await findKey({ header: { alg: 'RS256', kid: 'a' }, payload: {} }), one.secret)
   await t.rejects(async () => findKey({ header: { alg: 'RS512', kid: 'a' }, payload: {} }), /algorithm/)
 })

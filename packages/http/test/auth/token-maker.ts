@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import type { Credentials } from '@svc/registry'
 import { createJwtAuthenticate, type JwtAuthenticateSettings } from '../../src/auth/jwt-authenticate.ts'
-import type { JwtAlgorithm } from '../../src/auth/jwt-algorithms.ts'
+import type { JwtAlgorithm } from '../../src/auth/jwt-key.ts'
 import type { JwtOptions } from '../../src/auth/jwt-options.ts'
 
 /** Makes tokens with a key of its own, good or bad. */
