@@ -3,6 +3,7 @@ import { createPhone } from '../../apps/demo/src/agents/phone.ts'
 import { createOfflineModel } from '../../apps/demo/src/models/offline/offline-model.ts'
 import { calculate } from '../../apps/demo/src/tools/calculate.ts'
 import { chooseVoice, type ChosenVoice } from '../../apps/demo/src/voice/choose-voice.ts'
+import { withDigits } from '../../apps/demo/src/voice/offline/phrases.ts'
 import { speak, toWav, type Sound } from '../../apps/demo/test/helpers/sounds.ts'
 import { Caller } from './caller.ts'
 import { SILENCE } from './phone.ts'
@@ -50,7 +51,7 @@ export async function measureRealSpeech(): Promise<SpokenQuestion[] | { readonly
     questions.push({
       latency,
       control: await timeAlone(voice, sound, answer),
-      isUnderstood: caller.last('transcript').text === QUESTIONS[at]
+      isUnderstood: caller.last('transcript').text === withDigits(QUESTIONS[at]!)
     })
   }
   await caller.hangUp()

@@ -1,4 +1,5 @@
 import { isTerminalPart, type NumberedPart } from '@svc/registry'
+import { readEvents, readLog as readLogOf } from '../../../test/helpers/wires/read-log.ts'
 import type { Random } from '../random.ts'
 import { Fatal, type Persistent } from './service.ts'
 
@@ -54,27 +55,6 @@ export async function followRun(
 }
 
 /** Reads the whole log of a run that has ended. */
-export async function readLog(service: Persistent, runId: string): Promise<NumberedPart[]> {
-  return service.persist(async (url) => {
-    const response = await fetch(`${url}/api/runs/${runId}/stream`)
-    const text = await response.text()
-    return text
-      .split('\n')
-      .filter((line) => line.startsWith('data: '))
-      .map((line) => JSON.parse(line.slice(6)) as NumberedPart)
-  })
-}
-
-async function* readEvents(response: Response): AsyncGenerator<{ id: string | undefined; data: string }> {
-  let text = ''
-  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk
-    for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) {
-      const lines = text.slice(0, end).split('\n')
-      const field = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
-      const data = field('data')
-      if (data !== undefined) yield { id: field('id'), data }
-    }
-  }
+export function readLog(service: Persistent, runId: string): Promise<NumberedPart[]> {
+  return service.persist((url) => Array.fromAsync(readLogOf(url, runId)))
 }
