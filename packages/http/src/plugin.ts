@@ -6,6 +6,7 @@ import {
   listNamed,
   OpenReplies,
   requireFreePlace,
+  requireStrictJson,
   rootOf,
   warnOfTimeouts,
   type AddressedRequest,
@@ -15,15 +16,13 @@ import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createPolicy } from './auth/policy.ts'
 import { requireAccess } from './auth/require-access.ts'
-import { HTTP_ERR_BAD_OPTION, HTTP_ERR_REGISTERED_TWICE } from './errors.ts'
-import { learnMethods } from './errors/allowed-methods.ts'
-import { createNotFoundHandler, handleError } from './errors/error-handler.ts'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_REGISTERED_TWICE, HTTP_ERR_UNSUPPORTED_ENCODING } from './errors.ts'
+import { createNotFoundHandler, handleError, learnMethods } from './errors/error-handler.ts'
 import { allowOrigins } from './limits/cors.ts'
 import { limitRate } from './limits/rate-limit.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { createOpenApi, type OpenApi } from './openapi/open-api.ts'
 import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options.ts'
-import { createJsonParser, requireStrict } from './requests/strict-requests.ts'
 import { compileValidator, formatValidationErrors } from './requests/validator.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { adminHealthRoutes } from './routes/admin-health.ts'
@@ -107,22 +106,24 @@ export async function serve(
     }
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(
-      'application/json',
-      { parseAs: 'buffer', bodyLimit },
-      createJsonParser(jsonDepth)
-    )
-    scope.setValidatorCompiler(compileValidator)
     scope.setSchemaErrorFormatter(formatValidationErrors)
-    scope.setSerializerCompiler(() => JSON.stringify)
 
     keepPrivate(scope)
     if (cors) await allowOrigins(scope, cors)
     // Without a prefix, unmatched paths belong to the app.
     if (scope.prefix !== app.prefix) scope.setNotFoundHandler(createNotFoundHandler(learnMethods(scope)))
     requireAccess(scope, policy)
-    requireStrict(scope)
+    requireStrictJson(scope, {
+      bodyLimit,
+      jsonDepth,
+      ignoresQueries: ({ config }) => config?.access === 'open',
+      compile: compileValidator,
+      errors: {
+        BadJson: errors.BadJson,
+        BadRequest: errors.BadRequest,
+        UnsupportedMedia: HTTP_ERR_UNSUPPORTED_ENCODING
+      }
+    })
     if (rateLimit) await limitRate(scope, rateLimit, runs.stores.counters)
     for (const each of middleware) addMiddleware(scope, each)
 

@@ -76,9 +76,15 @@ export { discardRest, hasRest } from './requests/discard-rest.ts'
 export { keepPrivate, localCallOf } from './requests/guard-scope.ts'
 export { identifyCallers } from './requests/identify-callers.ts'
 export { refuseEarly, refuseFloods } from './requests/refuse-early.ts'
-export { closeLater, refuseRequests, toRefusal, type Refusal } from './requests/refuse-requests.ts'
+export {
+  closeLater,
+  refuseRequests,
+  sendRefusal,
+  toRefusal,
+  type Refusal
+} from './requests/refuse-requests.ts'
 export { sendJson, sendPieces, sendWhole } from './requests/send-json.ts'
-export { findEncodingFault, requireStrictJson } from './requests/strict-json.ts'
+export { createIntegerReader, findEncodingFault, requireStrictJson } from './requests/strict-json.ts'
 export { tieToClient } from './requests/tie-to-client.ts'
 export {
   createSseStream,

@@ -3,8 +3,7 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyInstance } from 'fastify'
 import { HTTP_ERR_BAD_REQUEST, HTTP_ERR_HEADERS_TOO_LARGE, HTTP_ERR_REQUEST_TIMEOUT } from '../errors.ts'
-import { toErrorBody } from './to-error-body.ts'
-import { toFault } from './to-fault.ts'
+import { toErrorBody, toFault } from './to-error-body.ts'
 
 /**
  * For `Fastify({ clientErrorHandler })`: gives the errors of Node.js's HTTP parser the same body as all others: malformed

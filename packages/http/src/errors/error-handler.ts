@@ -1,13 +1,10 @@
-import { closeLater, hasRest, logFault } from '@svc/surface'
+import { isTellable } from '@svc/contract'
+import { logFault, sendRefusal, type Refusal } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { HTTP_ERR_METHOD_NOT_ALLOWED, HTTP_ERR_ROUTE_NOT_FOUND } from '../errors.ts'
-import type { AllowedMethods } from './allowed-methods.ts'
-import { acceptsProblem, PROBLEM, toErrorBody, toProblem } from './to-error-body.ts'
-import { toFault, type Fault } from './to-fault.ts'
-
-// Seconds; used if neither the error nor the reply sets `Retry-After`.
-const RETRY_AFTER = 5
+import { errors } from '../surface-errors.ts'
+import { acceptsProblem, PROBLEM, toErrorBody, toFault, toProblem } from './to-error-body.ts'
 
 /**
  * Logs an error once, without client data, and replies with the error body. As `Fastify({ frameworkErrors })` it also
@@ -17,7 +14,7 @@ export function handleError(err: unknown, request: FastifyRequest, reply: Fastif
   const fault = toFault(err)
   const { statusCode, code } = fault
   logFault(request.log, 'request', { code, statusCode }, err, request)
-  sendFault(fault, request, reply)
+  sendFault(err, fault, request, reply)
 }
 
 function handleNotFound(request: FastifyRequest, reply: FastifyReply): void {
@@ -46,17 +43,50 @@ export const errorHandler = fp(
 
 /** Replies with the error of a failed run, which the engine has logged. */
 export function replyRunError(err: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  sendFault(toFault(err), request, reply)
+  sendFault(err, toFault(err), request, reply)
 }
 
-function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): void {
-  if (hasRest(request.raw)) closeLater(request, reply)
-  const { statusCode, retryAfter, challenge } = fault
-  const isTemporary = statusCode === 429 || statusCode === 503
-  if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
-  else if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', RETRY_AFTER)
-  if (challenge !== undefined) reply.header('www-authenticate', challenge)
+function sendFault(err: unknown, fault: Refusal, request: FastifyRequest, reply: FastifyReply): void {
   const wantsProblem = acceptsProblem(request.headers.accept)
-  reply.code(statusCode).type(wantsProblem ? PROBLEM : 'application/json; charset=utf-8')
-  void reply.send(wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id))
+  const body = wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id)
+  const type = wantsProblem ? PROBLEM : undefined
+  void sendRefusal(reply, isTellable(err) ? err : undefined, errors, fault.statusCode, body, type)
+}
+
+/** The methods that the routes of a scope accept, by path. */
+export interface AllowedMethods {
+  /** The methods of a URL, sorted; empty if no route has its path. */
+  of(url: string): string[]
+}
+
+/** Records the routes added to a scope from now on. */
+export function learnMethods(scope: Pick<FastifyInstance, 'addHook'>): AllowedMethods {
+  const routes: { pattern: string[]; methods: string[] }[] = []
+  scope.addHook('onRoute', ({ method, url }) => {
+    routes.push({ pattern: url.split('/'), methods: [method].flat() })
+  })
+  return {
+    of(url) {
+      const path = url.split(/[?#]/, 1)[0]!.split('/')
+      const found = routes.filter(({ pattern }) => fits(pattern, path))
+      return [...new Set(found.flatMap(({ methods }) => methods))].toSorted()
+    }
+  }
+}
+
+function fits(pattern: readonly string[], path: readonly string[]): boolean {
+  if (pattern.at(-1) !== '*' && pattern.length !== path.length) return false
+  return pattern.every((segment, index) => {
+    const asked = path[index]
+    if (segment === '*') return asked !== undefined
+    return segment.startsWith(':') ? asked !== '' : segment === decode(asked)
+  })
+}
+
+function decode(segment = ''): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }

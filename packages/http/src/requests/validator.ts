@@ -1,7 +1,11 @@
 import AjvCompiler from '@fastify/ajv-compiler'
+import { formatFaults, toFaults, type AjvError, type Fault } from '@svc/contract'
+import { createIntegerReader } from '@svc/surface'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
-import { toFieldErrors, validationError } from '../errors/to-field-errors.ts'
+import { HTTP_ERR_VALIDATION } from '../errors.ts'
 
+/** The most faults that a reply lists. */
+const MAX_FAULTS = 20
 /** Beyond this many properties validation stops at the first fault. */
 const MAX_PROPERTIES = 100
 
@@ -13,9 +17,9 @@ const toFindAll = build({}, { customOptions: { ...strict, allErrors: true } })
 /** Compiles the schemas of routes without coercion, except of integers in queries. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const [findFirst, findAll] = [toFindFirst({ schema }), toFindAll({ schema })] as [Validate, Validate]
-  const numbers = httpPart === 'querystring' ? integersOf(schema) : []
+  const readIntegers = httpPart === 'querystring' ? createIntegerReader(schema) : undefined
   const validate: Validate = (data) => {
-    if (numbers.length > 0) toNumbers(data as Record<string, unknown>, numbers)
+    readIntegers?.(data)
     const find = isLarge(data) ? findFirst : findAll
     const fits = find(data)
     validate.errors = find.errors ?? null
@@ -30,20 +34,32 @@ function isLarge(data: unknown): boolean {
   return typeof data === 'object' && data !== null && Object.keys(data).length > MAX_PROPERTIES
 }
 
-function integersOf(schema: object): string[] {
-  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
-  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
-}
-
-// Canonical decimals only: `0x10`, `1e2` and ` 5` stay text.
-function toNumbers(query: Record<string, unknown>, names: readonly string[]): void {
-  for (const name of names) {
-    const text = query[name]
-    if (typeof text === 'string' && /^(?:0|-?[1-9]\d{0,14})$/.test(text)) query[name] = Number(text)
-  }
-}
-
 /** The error of a request that does not fit, with the fields that do not. */
 export function formatValidationErrors(found: FastifySchemaValidationError[], part: string): Error {
   return validationError(toFieldErrors(found, part) ?? [])
+}
+
+/**
+ * The faults that Ajv found in a part of a request (`body`, `querystring`, …); undefined if the list is not Ajv's, since a host
+ * may have another validator.
+ */
+export function toFieldErrors(found: unknown, part: string): Fault[] | undefined {
+  if (!isFromAjv(found)) return undefined
+  return toFaults(found, part === 'querystring' ? 'query' : part, MAX_FAULTS)
+}
+
+function isFromAjv(found: unknown): found is readonly AjvError[] {
+  return (
+    Array.isArray(found) &&
+    found.length > 0 &&
+    (found as Partial<AjvError>[]).every(
+      (each) =>
+        typeof each?.instancePath === 'string' && typeof each.params === 'object' && each.params !== null
+    )
+  )
+}
+
+/** The error of a request that does not fit; its text has the first fault, its `errors` all. */
+export function validationError(errors: readonly Fault[]): Error {
+  return Object.assign(new HTTP_ERR_VALIDATION(formatFaults(errors.slice(0, 1))), { errors })
 }

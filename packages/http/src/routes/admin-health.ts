@@ -1,5 +1,5 @@
 import type { RunEngine } from '@svc/surface'
-import { toFault } from '../errors/to-fault.ts'
+import { toFault } from '../errors/to-error-body.ts'
 import { ErrorCounts } from '../health/error-counts.ts'
 import { EventLoopWatch } from '../health/event-loop-watch.ts'
 import { describeOperation } from '../openapi/describe-operation.ts'

@@ -8,7 +8,7 @@ import { sendPage } from '../replies/collect-page.ts'
 import { listRuns, toRunItem } from '../replies/list-runs.ts'
 import { sendRecord } from '../replies/send-record.ts'
 import { watchClient } from '../replies/watch-client.ts'
-import { foldQuery } from '../requests/fold-query.ts'
+import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { RunParamsSchema, StreamHeadersSchema } from '../schemas/parameters.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'
 import type { HttpScope, Surface } from '../surface.ts'
@@ -95,4 +95,25 @@ function toMetadataFilter(metadata: Record<string, string> = {}): Pick<RunQuery,
 function requireSeq(id: string | string[]): number {
   if (typeof id !== 'string' || !/^\d{1,15}$/.test(id)) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
   return Number(id)
+}
+
+/**
+ * Creates a hook that folds `name[key]=value` of a query into an object under `name`, as some query parsers of apps do
+ * themselves.
+ */
+function foldQuery(name: string): preValidationHookHandler {
+  const start = `${name}[`
+  const isFolded = ([key]: [string, unknown]) => key.startsWith(start) && key.endsWith(']')
+  return (request, _reply, done) => {
+    request.query = fold(request.query as Record<string, unknown>)
+    done()
+  }
+
+  function fold(query: Record<string, unknown>): FastifyRequest['query'] {
+    const entries = Object.entries(query)
+    const folded = entries.filter(isFolded).map(([key, value]) => [key.slice(start.length, -1), value])
+    if (folded.length === 0 || name in query) return query
+    const rest = entries.filter((entry) => !isFolded(entry))
+    return { ...Object.fromEntries(rest), [name]: Object.fromEntries(folded) as unknown }
+  }
 }

@@ -7,7 +7,7 @@ import {
   type FileContentPart
 } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
-import { validationError } from '../errors/to-field-errors.ts'
+import { validationError } from '../requests/validator.ts'
 import type { UploadedFile } from './uploaded-file.ts'
 
 /**

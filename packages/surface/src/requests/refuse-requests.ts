@@ -41,13 +41,7 @@ export function refuseRequests(scope: FastifyInstance, errors: RefusalErrors, to
     const refusal = toRefusal(own, errors)
     const { statusCode, code } = refusal
     logFault(request.log, 'request', { code, statusCode }, err, request)
-    setHeaders(own, statusCode, errors, reply)
-    if (hasRest(request.raw)) closeLater(request, reply)
-    return reply
-      .code(statusCode)
-      .type('application/json; charset=utf-8')
-      .serializer(JSON.stringify)
-      .send(toBody(refusal, request))
+    return sendRefusal(reply.serializer(JSON.stringify), own, errors, statusCode, toBody(refusal, request))
   })
 }
 
@@ -95,18 +89,26 @@ function toOwn(err: unknown, { BadRequest, UnsupportedMedia, BodyTooLarge }: Ref
   }
 }
 
-function setHeaders(
+/**
+ * Replies with a refusal and the headers that its error and status ask for. A connection whose client still sends its body stays open until
+ * that has arrived, so that the client reads the reply.
+ */
+export function sendRefusal(
+  reply: FastifyReply,
   err: unknown,
+  { challenges }: Pick<RefusalErrors, 'challenges'>,
   statusCode: number,
-  { challenges }: RefusalErrors,
-  reply: FastifyReply
-): void {
+  body: unknown,
+  type = 'application/json; charset=utf-8'
+): FastifyReply {
   const { retryAfter } = (err ?? {}) as { retryAfter?: unknown }
   if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
   else if ((statusCode === 429 || statusCode === 503) && !reply.hasHeader('retry-after'))
     reply.header('retry-after', RETRY_AFTER)
   const challenge = toChallenge(err, challenges)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
+  if (hasRest(reply.request.raw)) closeLater(reply.request, reply)
+  return reply.code(statusCode).type(type).send(body)
 }
 
 /** Closes a connection whose client still sends once it has sent all: otherwise it might never read the reply. */

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, RouteOptions } from 'fastify'
 import { findFaults, formatFaults } from '@svc/contract'
 import { decodeJson, type FaultClass } from './decode-json.ts'
 
@@ -10,8 +10,10 @@ export interface StrictRequests {
   readonly bodyLimit: number
   /** Levels of objects and lists in a body. */
   readonly jsonDepth: number
-  /** True if queries that a route does not have are ignored, as some clients add theirs to each request; default false. */
-  readonly ignoresQueries?: boolean
+  /** Whether queries that a route does not have are ignored, as some clients add theirs to each request; default false. */
+  readonly ignoresQueries?: boolean | ((route: RouteOptions) => boolean)
+  /** Compiles the schemas of routes; default: as they are, with all faults in the text of one `BadRequest`. */
+  readonly compile?: FastifySchemaCompiler<TSchema>
   readonly errors: {
     /** A body that is no JSON, or JSON that is not accepted: 400. */
     readonly BadJson: FaultClass
@@ -31,8 +33,8 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export function requireStrictJson(
   scope: FastifyInstance,
-  { bodyLimit, jsonDepth, ignoresQueries = false, errors }: StrictRequests
-) {
+  { bodyLimit, jsonDepth, ignoresQueries = false, errors, compile = createCompiler(errors) }: StrictRequests
+): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser<Buffer>(
     'application/json',
@@ -50,21 +52,12 @@ export function requireStrictJson(
     }
   )
   scope.setSerializerCompiler(() => JSON.stringify)
-  scope.setValidatorCompiler<TSchema>(({ schema, httpPart = '' }) => {
-    const check = TypeCompiler.Compile(schema)
-    const integers = httpPart === 'querystring' ? integersOf(schema) : []
-    const root = httpPart === 'querystring' ? 'query' : httpPart
-    return (value) => {
-      if (integers.length > 0) toNumbers(value as Record<string, unknown>, integers)
-      if (check.Check(value)) return { value }
-      const faults = findFaults(schema, value, { root, unknown: 'is not known' })
-      return { error: Object.assign(new errors.BadRequest(formatFaults(faults)), { errors: faults }) }
-    }
-  })
+  scope.setValidatorCompiler<TSchema>(compile)
   scope.addHook('onRoute', (route) => {
     // The field is of @fastify/swagger, which only some of the packages have.
     const { hide } = (route.schema ?? {}) as { hide?: boolean }
-    if (hide !== true && !ignoresQueries) route.schema = { querystring: NO_QUERY, ...route.schema }
+    const ignores = typeof ignoresQueries === 'function' ? ignoresQueries(route) : ignoresQueries
+    if (hide !== true && !ignores) route.schema = { querystring: NO_QUERY, ...route.schema }
   })
   scope.addHook('onRequest', (request, reply, done) => {
     const fault = WITHOUT_BODY.has(request.method) ? undefined : findEncodingFault(request.headers)
@@ -72,6 +65,20 @@ export function requireStrictJson(
     reply.header('accept-encoding', 'identity')
     done(new errors.UnsupportedMedia(fault))
   })
+}
+
+function createCompiler({ BadRequest }: StrictRequests['errors']): FastifySchemaCompiler<TSchema> {
+  return ({ schema, httpPart = '' }) => {
+    const check = TypeCompiler.Compile(schema)
+    const readIntegers = httpPart === 'querystring' ? createIntegerReader(schema) : undefined
+    const root = httpPart === 'querystring' ? 'query' : httpPart
+    return (value) => {
+      readIntegers?.(value)
+      if (check.Check(value)) return { value }
+      const faults = findFaults(schema, value, { root, unknown: 'is not known' })
+      return { error: Object.assign(new BadRequest(formatFaults(faults)), { errors: faults }) }
+    }
+  }
 }
 
 /** Why a body is not plain UTF-8, by its headers; undefined if it is. */
@@ -82,15 +89,19 @@ export function findEncodingFault(headers: FastifyRequest['headers']): string | 
   return charset === undefined || /^utf-?8$/i.test(charset) ? undefined : 'it must be UTF-8'
 }
 
-function integersOf({ properties = {} }: TSchema): string[] {
-  const fields = properties as Record<string, { type?: string }>
-  return Object.keys(fields).filter((name) => fields[name]?.type === 'integer')
-}
-
-// Canonical decimals only: `0x10`, `1e2` and ` 5` stay text.
-function toNumbers(query: Record<string, unknown>, names: readonly string[]): void {
-  for (const name of names) {
-    const text = query[name]
-    if (typeof text === 'string' && /^(?:0|-?[1-9]\d{0,14})$/.test(text)) query[name] = Number(text)
+/**
+ * Creates a function that reads the integers of a query, which arrive as text, as numbers. Undefined if its schema has none. Canonical
+ * decimals only: `0x10`, `1e2` and ` 5` stay text.
+ */
+export function createIntegerReader(schema: object): ((query: unknown) => void) | undefined {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
+  const names = Object.keys(properties).filter((name) => properties[name]?.type === 'integer')
+  if (names.length === 0) return undefined
+  return (query) => {
+    const fields = query as Record<string, unknown>
+    for (const name of names) {
+      const text = fields[name]
+      if (typeof text === 'string' && /^(?:0|-?[1-9]\d{0,14})$/.test(text)) fields[name] = Number(text)
+    }
   }
 }
