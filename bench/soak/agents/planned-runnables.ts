@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Registry } from '@svc/registry'
-import { Agent, Team, Workflow } from '@svc/runtime'
+import { Agent, Team, Workflow, type TeamOptions } from '@svc/runtime'
 import type { Ledger } from './ledger.ts'
 import { plannedModel } from './planned-model.ts'
 import { plannedTools } from './planned-tools.ts'
@@ -15,7 +15,15 @@ export function addPlannedRunnables(registry: Registry, ledger: Ledger, pace: nu
   const agent = (name: string, more: object = {}) =>
     new Agent({ name, model: modelOf(name), instructions, tools, registry, ...more })
   const team = (name: string, mode: 'coordinate' | 'route' | 'parallel' | 'sequence', more: object = {}) =>
-    new Team({ name, mode, members: [ada, bob], model: modelOf(name), instructions, registry, ...more })
+    new Team({
+      name,
+      mode,
+      members: [ada, bob],
+      model: modelOf(name),
+      instructions,
+      registry,
+      ...more
+    } as TeamOptions)
 
   agent('solo')
   agent('clerk', { output: Type.Object({ digest: Type.String(), by: Type.String() }) })

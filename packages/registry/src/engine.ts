@@ -37,7 +37,7 @@ export {
 } from './outbound/safe-target.ts'
 export { redactLog } from './redaction/redact-log.ts'
 export { createRedact } from './redaction/redact-value.ts'
-export { collectStream, leaveStream } from './runnables/collect-stream.ts'
+export { collectStream, leaveStream, ResultCollector } from './runnables/collect-stream.ts'
 export { renameRunnable } from './runnables/define-runnable.ts'
 export { namedEntries, toRunnables } from './runnables/named-runnables.ts'
 export { withOrigin } from './runnables/runnable-identity.ts'

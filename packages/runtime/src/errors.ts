@@ -16,6 +16,12 @@ export const RUN_ERR_BAD_CONTEXT = createError<[string]>(
   'Bad option of a run: %s',
   500
 )
+/** A step of the run is repeated whose text was read from the stream's `text` already; `result` has the text that counts. */
+export const RUN_ERR_TEXT_VOID = createError(
+  'RUN_ERR_TEXT_VOID',
+  'The text so far is void, since a step of the run is repeated: `result` has the text that counts',
+  500
+)
 
 /** The plugin has options for the run engine but is registered after the engine. */
 export const RUN_ERR_PLUGIN_ORDER = createError<[string]>(

@@ -22,7 +22,15 @@ export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/retry-model.ts'
 export type { HistoryLimits } from './sessions/history.ts'
 export { Team, type TeamOutput, type TeamStructured } from './teams/team.ts'
-export type { Member, MemberAnswer, Merge, TeamMode, TeamOptions } from './teams/team-options.ts'
+export type {
+  LeaderOptions,
+  Member,
+  MemberAnswer,
+  Merge,
+  TeamBaseOptions,
+  TeamMode,
+  TeamOptions
+} from './teams/team-options.ts'
 export type { Flow } from './workflows/flow.ts'
 export type * from './workflows/step-options.ts'
 export type {
@@ -39,9 +47,9 @@ export type {
   BaseRunnable,
   DeclaredOutput,
   OutputSchema,
-  StructuredOf,
-  TypedRunResult
+  StructuredOf
 } from './runnables/base-runnable.ts'
+export type { RunStream, TypedRunResult } from './runnables/run-stream.ts'
 export type { RunOptions } from './runnables/run-options.ts'
 export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
 export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
@@ -60,10 +68,20 @@ export {
   type ResultOf,
   type Tool,
   type ToolContext,
-  type ToolDefinition
+  type ToolDefinition,
+  type ToolOutput,
+  type ToolSchemas,
+  type ToolSettings
 } from './tools/define-tool.ts'
+export type { FromJson } from './json/to-json.ts'
+export type { ToolCallOf, TypedToolCall } from './tools/typed-calls.ts'
 export type { AgentTool, ProviderTool } from './tools/tool-set.ts'
-export { toolContent, type ToolContent, type ToolContentPart } from './tools/tool-content.ts'
+export {
+  toolContent,
+  type ReferencedContent,
+  type ToolContent,
+  type ToolContentPart
+} from './tools/tool-content.ts'
 
 export type { EmbeddingModel } from './memory/embed.ts'
 export { extractFacts } from './memory/extract-facts.ts'

@@ -19,7 +19,7 @@ const GuestFormSchema = Type.Object(
 export const askGuest = defineTool({
   name: 'ask_guest',
   description: 'Asks the guest how many people come and when. Declined: do not book.',
-  input: Type.Object({ place }, strict),
+  inputSchema: Type.Object({ place }, strict),
   // Called again after a restart, it finds the question that it asked.
   idempotent: true,
   execute: ({ place: at }, { ask }) =>
@@ -30,7 +30,7 @@ export const askGuest = defineTool({
 export const bookTable = defineTool({
   name: 'book_table',
   description: 'Books a table and returns the number of the booking.',
-  input: Type.Object({ place, ...GuestFormSchema.properties }, strict),
+  inputSchema: Type.Object({ place, ...GuestFormSchema.properties }, strict),
   idempotent: true,
   execute: (booking, { idempotencyKey }) => ({
     number: hash('sha256', idempotencyKey, 'hex').slice(0, 6).toUpperCase(),

@@ -7,7 +7,7 @@ import { FUNCTIONS } from './arithmetic/functions.ts'
 export const calculate = defineTool({
   name: 'calculate',
   description: `Evaluates an arithmetic expression in exact decimals. It knows + - * / % ^, parentheses, 5! and 15%, the constants pi and e, and the functions ${[...FUNCTIONS.keys()].join(', ')}; angles are in radians.`,
-  input: Type.Object(
+  inputSchema: Type.Object(
     { expression: Type.String({ minLength: 1, maxLength: 500, description: 'For example 12 * (3 + 4)' }) },
     { additionalProperties: false }
   ),

@@ -5,7 +5,7 @@ import { defineTool } from '@svc/runtime'
 export const currentTime = defineTool({
   name: 'current_time',
   description: 'Gives the current date and time, in an IANA time zone or else where the service runs.',
-  input: Type.Object(
+  inputSchema: Type.Object(
     {
       timeZone: Type.Optional(
         Type.String({ minLength: 1, maxLength: 64, description: 'IANA time zone, for example Asia/Tokyo' })

@@ -9,7 +9,10 @@ const DURATION = 1_000
 export const deliver = defineTool({
   name: 'deliver',
   description: 'Delivers one parcel, which takes a second.',
-  input: Type.Object({ parcel: Type.Integer({ minimum: 1, maximum: 100 }) }, { additionalProperties: false }),
+  inputSchema: Type.Object(
+    { parcel: Type.Integer({ minimum: 1, maximum: 100 }) },
+    { additionalProperties: false }
+  ),
   idempotent: true,
   async execute({ parcel }, { signal }) {
     await wait(DURATION, undefined, { signal })

@@ -22,9 +22,13 @@ import type { AgentTool } from '../tools/tool-set.ts'
 export type ToolsFunction = (context: RunContext) => Awaitable<readonly AgentTool[]>
 
 /** The options of an agent. Times are milliseconds. */
-export interface AgentOptions<Output extends Schema = Schema> extends BaseOptions, ModelOptions {
-  /** A list, or a function of the run. */
-  tools?: readonly AgentTool[] | ToolsFunction
+export interface AgentOptions<
+  Output extends Schema = Schema,
+  Tools extends readonly AgentTool[] = readonly AgentTool[]
+>
+  extends BaseOptions, ModelOptions {
+  /** A list, by which `toolCalls` of results are typed, or a function of the run. */
+  tools?: Tools | ToolsFunction
   /** Which tools the model may or must call, in every step; default `auto`. */
   toolChoice?: ToolChoice
   /** Stops the run after a step with tool calls; of several conditions one suffices. `maxSteps` holds beside them. */

@@ -1,26 +1,38 @@
-import type { RunContext, RunInput, RunnableMetadata, WhenBusy, YieldedPart } from '@svc/contract'
+import type {
+  PartSink,
+  RunContext,
+  RunInput,
+  RunnableMetadata,
+  ToolCall,
+  WhenBusy,
+  YieldedPart
+} from '@svc/contract'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
-import { PartStream } from '../runnables/part-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import type { Skill } from '../skills/skill.ts'
-import { createToolSet } from '../tools/tool-set.ts'
+import { createToolSet, type AgentTool } from '../tools/tool-set.ts'
+import type { ToolCallOf } from '../tools/typed-calls.ts'
 import { runAgent } from './run-agent.ts'
 import type { AgentOptions } from './agent-options.ts'
 import { planAgent, type AgentPlan } from './plan-agent.ts'
 
 /**
  * A model with instructions and tools, served under its name on every surface from the moment it is made. `Output` is the
- * schema of its answers.
+ * schema of its answers, `Tools` the list of its tools, `Call` their calls in results.
  */
-export class Agent<out Output extends Schema = Schema> extends BaseRunnable<SchemaOutput<Output>> {
+export class Agent<
+  out Output extends Schema = Schema,
+  const Tools extends readonly AgentTool[] = readonly AgentTool[],
+  out Call extends ToolCall = ToolCallOf<Tools>
+> extends BaseRunnable<SchemaOutput<Output>, SchemaOutput<Output>, Call> {
   readonly #plan: AgentPlan
   readonly #modelId: string | undefined
   /** As in `AgentOptions`. */
   readonly whenBusy: WhenBusy | undefined
 
   /** @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_NAME_TAKEN */
-  constructor(options: AgentOptions<Output>) {
+  constructor(options: AgentOptions<Output, Tools>) {
     const plan = planAgent(options)
     super(options, plan.name)
     this.whenBusy = options.whenBusy
@@ -69,8 +81,12 @@ export class Agent<out Output extends Schema = Schema> extends BaseRunnable<Sche
     skills.add(skill)
   }
 
-  protected override execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
-    return new PartStream((sink) => runAgent(this.#plan, input, context, sink))
+  protected override execute(
+    input: RunInput,
+    context: RunContext,
+    sink?: PartSink
+  ): AsyncGenerator<YieldedPart, void> {
+    return runAgent(this.#plan, input, context, sink)
   }
 
   protected override details(): Partial<RunnableMetadata> {

@@ -1,13 +1,13 @@
 import { addUsage, ZERO_USAGE, type RunContext, type Runnable, type YieldedPart } from '@svc/contract'
 import { hasReport, RunReport } from '@svc/registry/engine'
 
-/** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does. */
+/** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does: then it is `reported`. */
 export function reportRun(
   runnable: Runnable,
   context: RunContext,
-  stream: AsyncGenerator<YieldedPart, void>
+  execute: (reported: boolean) => AsyncGenerator<YieldedPart, void>
 ): AsyncGenerator<YieldedPart, void> {
-  return hasReport(context, runnable) ? stream : emitRunEvents(runnable, context, stream)
+  return hasReport(context, runnable) ? execute(true) : emitRunEvents(runnable, context, execute(false))
 }
 
 async function* emitRunEvents(

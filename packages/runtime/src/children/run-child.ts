@@ -18,6 +18,7 @@ import {
   requireInput,
   RunReport
 } from '@svc/registry/engine'
+import { partsAlone } from '../runnables/run-stream.ts'
 import { isContinued } from '../sessions/take-message.ts'
 import { ChildGuard } from '../guards/child-guard.ts'
 import type { Emit } from './part-channel.ts'
@@ -76,7 +77,7 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
     const { runId, sessionId } = context
     result.add({ type: 'start', runId, sessionId, kind: runnable.kind, name: runnable.name })
     report = new RunReport(context, runnable)
-    iterator = runnable.stream(input, context)[Symbol.asyncIterator]()
+    iterator = partsAlone(runnable.stream(input, context))[Symbol.asyncIterator]()
     for (;;) {
       const { done, value } = await guard.wait(iterator.next())
       const part: YieldedPart = done ? { type: 'finish', finishReason: 'stop' } : value

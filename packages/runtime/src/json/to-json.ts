@@ -1,5 +1,28 @@
 import { MAX_DEPTH } from './json-faults.ts'
 
+type Dropped = undefined | symbol | ((...args: never[]) => unknown)
+
+/** A type as it comes back from JSON: a `Date` is a string, `undefined` in a list is null, methods are gone. */
+export type FromJson<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null
+    ? T
+    : T extends { toJSON(): infer Json }
+      ? FromJson<Json>
+      : T extends Dropped | bigint
+        ? never
+        : T extends readonly unknown[]
+          ? {
+              -readonly [Index in keyof T]:
+                | FromJson<T[Index]>
+                | ([Extract<T[Index], Dropped>] extends [never] ? never : null)
+            }
+          : {
+              -readonly [
+                Key in keyof T as Key extends symbol ? never : T[Key] extends Dropped ? never : Key
+              ]: FromJson<T[Key]>
+            }
+
 /**
  * Serializes a value. @throws the error of `fail` for a cycle, a BigInt, a function, a getter that throws, and for an object whose
  * content JSON would drop, at any depth: a Map, an Error, a Response; `cause` is the error of the serializer

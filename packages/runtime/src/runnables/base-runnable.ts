@@ -2,6 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { globalRegistry, type Registry } from '@svc/registry'
 import {
   RunnableCardSchema,
+  type PartSink,
   type ReplyKind,
   type RunContext,
   type RunInput,
@@ -9,13 +10,14 @@ import {
   type RunnableCard,
   type RunnableKind,
   type RunnableMetadata,
-  type RunResult,
+  type ToolCall,
   type YieldedPart
 } from '@svc/contract'
 import { collectStream } from '@svc/registry/engine'
 import type { PlainSchema } from '../schemas/plain-schema.ts'
 import { reportRun } from '../children/report-run.ts'
 import { toExecution, type RunOptions } from './run-options.ts'
+import { partsAlone, RunStream, type TypedRunResult } from './run-stream.ts'
 
 /** Options that agents, teams and workflows share. */
 export interface BaseOptions {
@@ -52,11 +54,6 @@ export const BASE_OPTIONS = {
   replace: Type.Optional(Type.Boolean())
 } satisfies Record<keyof BaseOptions, TSchema>
 
-/** A run's result with a typed structured answer; null if the run ended without one, e.g. with `max-steps`. */
-export interface TypedRunResult<Structured> extends Omit<RunResult, 'structured'> {
-  structured: Structured | null
-}
-
 /** The JSON Schema of a structured answer, with its type. */
 export interface OutputSchema<out Output> extends Readonly<PlainSchema> {
   /** For the type checker only. */
@@ -65,9 +62,14 @@ export interface OutputSchema<out Output> extends Readonly<PlainSchema> {
 
 /**
  * What agents, teams and workflows have in common: they register themselves, run with or without an engine, and report.
- * `Output` is the type of the answers they declare by a schema, `Structured` the one their results have.
+ * `Output` is the type of the answers they declare by a schema, `Structured` the one their results have, `Call` that of their tool
+ * calls.
  */
-export abstract class BaseRunnable<out Output = unknown, out Structured = Output> implements Runnable {
+export abstract class BaseRunnable<
+  out Output = unknown,
+  out Structured = Output,
+  out Call extends ToolCall = ToolCall
+> implements Runnable {
   abstract readonly kind: RunnableKind
   readonly #name: string
   readonly #description: string | undefined
@@ -115,24 +117,26 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
   }
 
   /**
-   * Runs it and yields its parts. Leaving the stream early ends the run.
+   * Runs it: iterate the parts, or read `text` or `result` of what is returned. Leaving the parts early ends the run.
    * @param options of a run without an engine, or the context of an engine or a parent
-   * @throws RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, errors of models and stores, the time-outs, the signal's reason
+   * @throws when it is read: RUN_ERR_BAD_CONTEXT, RUN_ERR_BAD_INPUT, errors of models and stores, the time-outs, the signal's reason
    */
-  stream(input: RunInput, options?: RunOptions | RunContext): AsyncGenerator<YieldedPart, void> {
+  stream(input: RunInput, options?: RunOptions | RunContext): RunStream<Structured, Call> {
     try {
       const { input: taken, context } = toExecution(this, input, options)
-      return reportRun(this, context, this.execute(taken, context))
+      return new RunStream(this, context, (sink) =>
+        reportRun(this, context, (reported) => this.execute(taken, context, reported ? sink : undefined))
+      )
     } catch (err) {
-      return failing(err)
+      return new RunStream(this, { runId: '', sessionId: '' }, () => failing(err))
     }
   }
 
   /** Runs it and collects the parts. @throws the errors of `stream` */
-  async run(input: RunInput, options?: RunOptions | RunContext): Promise<TypedRunResult<Structured>> {
+  async run(input: RunInput, options?: RunOptions | RunContext): Promise<TypedRunResult<Structured, Call>> {
     const { input: taken, context } = toExecution(this, input, options)
-    const result = await collectStream(this, this.stream(taken, context), context)
-    return result as TypedRunResult<Structured>
+    const result = await collectStream(this, partsAlone(this.stream(taken, context)), context)
+    return result as TypedRunResult<Structured, Call>
   }
 
   /** Public metadata: never instructions or keys. */
@@ -153,8 +157,12 @@ export abstract class BaseRunnable<out Output = unknown, out Structured = Output
     if (register) registry.add(this, { replace })
   }
 
-  /** The parts of one run. */
-  protected abstract execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void>
+  /** The parts of one run; those of models may go to the sink instead, if there is one. */
+  protected abstract execute(
+    input: RunInput,
+    context: RunContext,
+    sink?: PartSink
+  ): AsyncGenerator<YieldedPart, void>
 
   /** The metadata of its kind. */
   protected abstract details(): Partial<RunnableMetadata>

@@ -33,20 +33,11 @@ export type Merge<Structured = unknown> = (
 /** A member of a team: an agent, a team, a workflow, a remote agent, a plain object. */
 export type Member = Runnable | RunnableDefinition
 
-/** The options of a team; those of a model are the leader's. Times are milliseconds. */
-export interface TeamOptions<
-  Members extends readonly Member[] = readonly Member[],
-  Mode extends TeamMode = TeamMode,
-  Merged = unknown
->
-  extends BaseOptions, Omit<ModelOptions, 'model'> {
+/** Options of teams in every mode. Times are milliseconds. */
+export interface TeamBaseOptions<Members extends readonly Member[] = readonly Member[]>
+  extends BaseOptions, Pick<ModelOptions, 'sessions' | 'timeout'> {
   /** At least one; their names differ. */
   members: Members
-  mode: Mode
-  /** The leader's model: required for `coordinate` and `route`, and for `parallel` without `merge`. */
-  model?: ModelOptions['model']
-  /** In `parallel`, merges the answers instead of a leader. */
-  merge?: Merge<Merged>
   /** If true, the permission to run the team covers its members; default true. */
   delegates?: boolean
   /**
@@ -57,6 +48,38 @@ export interface TeamOptions<
   /** What happens to a message while another run has the turn of its session; default `queue`. Callers may choose another. */
   whenBusy?: WhenBusy
 }
+
+/** The options of the leader, who is a model. */
+export type LeaderOptions = Omit<ModelOptions, keyof TeamBaseOptions>
+type NoLeader = { [Option in keyof LeaderOptions]?: never }
+
+interface ByMode<Merged> {
+  /** A leader that calls the members as its tools, and answers. */
+  coordinate: LeaderOptions & { merge?: never }
+  /** A leader that picks the member that answers. */
+  route: LeaderOptions & { merge?: never }
+  /** All members at once: a leader answers from their answers, or `merge` does. */
+  parallel:
+    | (LeaderOptions & { merge?: never })
+    | (NoLeader & {
+        /** Merges the answers instead of a leader. */
+        merge: Merge<Merged>
+      })
+  /** One member after the other, without a leader. */
+  sequence: NoLeader & { merge?: never }
+}
+
+/**
+ * The options of a team, by its `mode`: `coordinate` and `route` need the `model` of a leader, and take its options; `parallel` takes
+ * them, or `merge`; `sequence` takes neither.
+ */
+export type TeamOptions<
+  Members extends readonly Member[] = readonly Member[],
+  Mode extends TeamMode = TeamMode,
+  Merged = unknown
+> = TeamBaseOptions<Members> & { mode: Mode } & {
+    [Each in TeamMode]: { mode: Each } & ByMode<Merged>[Each]
+  }[TeamMode]
 
 export const TeamOptionsSchema = Type.Object(
   {

@@ -24,7 +24,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
 import { toModelSchema, type PlainSchema } from '../schemas/plain-schema.ts'
 import { wellFormed } from '../json/well-formed.ts'
-import type { ArgsOf, Schema, SchemaInput } from '../schemas/schema.ts'
+import type { FromJson } from '../json/to-json.ts'
+import type { ArgsOf, Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'
+import type { ReferencedContent, ToolContent } from './tool-content.ts'
 
 /** The call a tool serves. */
 export interface ToolContext {
@@ -90,24 +92,54 @@ export interface ToolContext {
   stopRun(finishReason: FinishReason): void
 }
 
-/** The result of `execute`: any value, or one the tool's `output` accepts. */
+/** The result of `execute`: any value, or one that the tool's `outputSchema` accepts. */
 export type ResultOf<Output> = Schema extends Output ? unknown : Awaitable<SchemaInput<Output>>
 
+/** The schemas of a tool; `input` and `output` are their earlier names. */
+export type ToolSchemas<Input extends Schema, Output extends Schema = Schema> = (
+  | {
+      /** The schema of the arguments, an object. Arguments are validated, never coerced; `execute` gets them transformed. */
+      inputSchema: Input
+      input?: never
+    }
+  | {
+      /** `inputSchema` by its earlier name. */
+      input: Input
+      inputSchema?: never
+    }
+) &
+  (
+    | {
+        /** The schema of the result, validated before the model sees it; default: any JSON. */
+        outputSchema?: Output
+        output?: never
+      }
+    | {
+        /** `outputSchema` by its earlier name. */
+        output?: Output
+        outputSchema?: never
+      }
+  )
+
 /** The options of a tool. */
-export interface ToolDefinition<Input extends Schema, Output extends Schema = Schema> {
+export type ToolDefinition<
+  Input extends Schema,
+  Output extends Schema = Schema,
+  Name extends string = string,
+  Result extends ResultOf<Output> = ResultOf<Output>
+> = ToolSchemas<Input, Output> & ToolSettings<Input, Name, Result>
+
+/** The options of a tool but for its schemas. */
+export interface ToolSettings<Input extends Schema, Name extends string = string, Result = unknown> {
   /** 1–64 letters, digits, `_` and `-`. */
-  name: string
+  name: Name
   /** Shown to the model. */
   description: string
-  /** The schema of the arguments, an object. Arguments are validated, never coerced; `execute` gets them transformed. */
-  input: Input
-  /** The schema of the result, validated before the model sees it; default: any JSON. */
-  output?: Output
   /**
    * Does the work. The model gets the result as JSON, or an error with the message of what was thrown; RUN_ERR_REJECTED ends the run
    * instead.
    */
-  execute(args: ArgsOf<Input>, context: ToolContext): ResultOf<Output>
+  execute(args: ArgsOf<Input>, context: ToolContext): Result
   /** Whether a call waits for an approval; overrides the agent's policy. */
   approval?: boolean | ((args: ArgsOf<Input>, context: ToolContext) => Awaitable<boolean>)
   /** Milliseconds until an unanswered approval counts as denied; default: the agent's `approvalTimeout`. */
@@ -142,23 +174,28 @@ export const ToolOptionsSchema = Type.Object(
     timeout: optional(millisecondsSchema('Default 60,000')),
     maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
     // Schemas and sandboxes have errors of their own.
-    input: Type.Any(),
+    inputSchema: optional(Type.Any()),
+    outputSchema: optional(Type.Any()),
+    input: optional(Type.Any()),
     output: optional(Type.Any()),
     sandbox: optional(Type.Any())
   } satisfies Record<keyof ToolDefinition<Schema>, TSchema>,
   { additionalProperties: false }
 )
 
-/** A tool, ready for agents. */
-export interface Tool {
-  readonly name: string
+/**
+ * A tool, ready for agents. `Input` is what `execute` takes, `Output` the result of a call as the log, the model and `toolCalls` have
+ * it: as JSON.
+ */
+export interface Tool<in Input = never, out Output = unknown, out Name extends string = string> {
+  readonly name: Name
   readonly description: string
   /** The schema of the arguments as plain JSON. */
   readonly inputSchema: Readonly<PlainSchema>
   readonly validateInput: Validate
   readonly validateOutput: Validate | undefined
-  readonly execute: (args: never, context: ToolContext) => unknown
-  readonly approval: boolean | ((args: never, context: ToolContext) => Awaitable<boolean>) | undefined
+  readonly execute: (args: Input, context: ToolContext) => unknown
+  readonly approval: boolean | ((args: Input, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly approvalTimeout: number | undefined
   readonly idempotent: boolean
   readonly timeout: number
@@ -166,7 +203,20 @@ export interface Tool {
   readonly sandbox: SandboxChoice | undefined
   /** `client` if the caller of the run serves it. */
   readonly runsAt?: 'client' | undefined
+  /** For the type checker only. */
+  readonly '~output'?: Output
 }
+
+/** The result of a tool's calls: what its `outputSchema` makes of it, else what `execute` returns, as JSON; null for `undefined`. */
+export type ToolOutput<Output extends Schema, Result> = Schema extends Output
+  ? OutputOf<Awaited<Result>>
+  : OutputOf<SchemaOutput<Output>>
+
+type OutputOf<Result> = Result extends undefined | void
+  ? null
+  : Result extends ToolContent
+    ? ReferencedContent
+    : FromJson<Result>
 
 /**
  * Makes a tool: one schema types its arguments, describes them to the model and validates them. TypeBox, Standard Schemas
@@ -174,24 +224,39 @@ export interface Tool {
  * The tool runs in this process with a signal, a time-out and a bound on its result; that is no sandbox.
  * @throws RUN_ERR_BAD_TOOL, RUN_ERR_BAD_SANDBOX
  */
-export function defineTool<Input extends Schema, Output extends Schema = Schema>(
-  definition: ToolDefinition<Input, Output>
-): Tool {
+export function defineTool<
+  Input extends Schema,
+  Output extends Schema = Schema,
+  const Name extends string = string,
+  Result extends ResultOf<Output> = ResultOf<Output>
+>(
+  definition: ToolDefinition<Input, Output, Name, Result>
+): Tool<ArgsOf<Input>, ToolOutput<Output, Result>, Name> {
   return createTool(definition, () =>
-    compileSchema(definition.input, 'the arguments', schemaError('input', definition.name))
+    compileSchema(
+      (definition.inputSchema ?? definition.input)!,
+      'the arguments',
+      schemaError('input', definition.name)
+    )
   )
 }
 
 /** `defineTool` with a validator of its own for the arguments. */
-export function createTool<Input extends Schema, Output extends Schema = Schema>(
-  definition: ToolDefinition<Input, Output>,
+export function createTool<
+  Input extends Schema,
+  Output extends Schema,
+  Name extends string,
+  Result extends ResultOf<Output>
+>(
+  definition: ToolDefinition<Input, Output, Name, Result>,
   compileInput: () => CompiledSchema
-): Tool {
+): Tool<ArgsOf<Input>, ToolOutput<Output, Result>, Name> {
   requireOptions(ToolOptionsSchema, definition, RUN_ERR_BAD_TOOL)
   const {
     name,
     description,
-    output,
+    outputSchema,
+    output = outputSchema,
     execute,
     approval,
     approvalTimeout,
@@ -200,6 +265,8 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
     maxOutputBytes = 262_144,
     sandbox
   } = definition
+  requireOneName(name, 'input', definition.inputSchema, definition.input)
+  requireOneName(name, 'output', outputSchema, definition.output)
   requireSandbox(sandbox)
   const input = compileInput()
   if (input.plain['type'] !== 'object')
@@ -221,6 +288,13 @@ export function createTool<Input extends Schema, Output extends Schema = Schema>
     maxOutputBytes,
     sandbox
   })
+}
+
+function requireOneName(name: string, of: string, schema: unknown, earlier: unknown): void {
+  if (schema !== undefined && earlier !== undefined)
+    throw new RUN_ERR_BAD_TOOL(
+      `"${name}" has both ${of}Schema and ${of}, which is its earlier name; give ${of}Schema alone`
+    )
 }
 
 /** Makes the error of a bad schema of a tool. */

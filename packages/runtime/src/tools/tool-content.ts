@@ -34,14 +34,17 @@ export function contentOf(result: unknown): readonly ToolContentPart[] | undefin
   return Object.getOwnPropertyDescriptor(result, brand)?.value as readonly ToolContentPart[] | undefined
 }
 
+/** Such a result in the log and in `toolCalls`: binary content is replaced by references. */
+export interface ReferencedContent {
+  content: (ToolContentPart | ContentReference)[]
+}
+
 /** Content for logs and sessions. @throws RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE */
-export async function toReferences(
-  parts: readonly ToolContentPart[]
-): Promise<{ content: (ToolContentPart | ContentReference)[] }> {
+export async function toReferences(parts: readonly ToolContentPart[]): Promise<ReferencedContent> {
   const size = parts.reduce((sum, part) => sum + sizeOf(part), 0)
   if (size > MAX_BYTES) throw new RUN_ERR_TOOL_OUTPUT_TOO_LARGE(size, MAX_BYTES)
   const content = await Promise.all(parts.map(toReference))
-  return { content: content as (ToolContentPart | ContentReference)[] }
+  return { content: content as ReferencedContent['content'] }
 }
 
 function sizeOf(part: ToolContentPart): number {

@@ -1,7 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/contract'
-import { BaseRunnable, type OutputSchema, type TypedRunResult } from '../runnables/base-runnable.ts'
+import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import type { RunOptions } from '../runnables/run-options.ts'
+import type { RunStream, TypedRunResult } from '../runnables/run-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/schema.ts'
 import { planWorkflow, type WorkflowPlan } from './plan-workflow.ts'
 import type { GivenInput, LastOutput, WorkflowOptions } from './workflow-options.ts'
@@ -48,7 +49,7 @@ export class Workflow<
   override stream(
     input: GivenInput<Input>,
     options?: RunOptions | RunContext
-  ): AsyncGenerator<YieldedPart, void> {
+  ): RunStream<WorkflowStructured<Output, Last>> {
     return super.stream(input, options)
   }
 

@@ -1,9 +1,12 @@
 import {
   createContext,
   createRunEngine,
+  defineRunnable,
   type PushedParts,
   type RunContext,
   type RunInput,
+  type Runnable,
+  type RunnableDefinition,
   type YieldedPart
 } from '@svc/registry'
 import { Agent } from '@svc/runtime'
@@ -13,9 +16,9 @@ import { makeAgent } from '../helpers/make-agent.ts'
 
 const words = ['one ', 'two ', 'three ']
 
-async function typesOf(agent: Agent): Promise<string[]> {
+async function typesOf(agent: Runnable | RunnableDefinition): Promise<string[]> {
   const engine = createRunEngine()
-  const run = await engine.start(agent, 'Count')
+  const run = await engine.start(defineRunnable(agent), 'Count')
   const parts = await Array.fromAsync(run.parts())
   await engine.close()
   return parts.map((part) => (part.type === 'text' ? part.text : part.type))
@@ -32,19 +35,31 @@ t.test('a run has the same parts whether they are pushed or pulled', async (t) =
   t.same(pushed, ['start', 'step.start', ...words, 'step', 'finish'])
 })
 
-t.test('a subclass that wraps the stream sees every part', async (t) => {
+async function* shout(parts: AsyncIterable<YieldedPart>) {
+  for await (const part of parts)
+    yield part.type === 'text' ? { ...part, text: part.text.toUpperCase() } : part
+}
+
+t.test('a runnable that wraps the stream of an agent sees every part', async (t) => {
+  const { agent } = makeAgent({ text: words })
+  const types = await typesOf({
+    kind: 'agent',
+    name: 'shouting',
+    stream: (input, context) => shout(agent.stream(input, context))
+  })
+  t.same(types.slice(2, -2), ['ONE ', 'TWO ', 'THREE '])
+})
+
+t.test('a subclass that wraps its parts sees every part, also if they would be pushed', async (t) => {
   class Shouting extends Agent {
-    override stream(input: RunInput, context?: RunContext) {
-      return shout(super.stream(input, context))
+    protected override execute(input: RunInput, context: RunContext) {
+      return shout(super.execute(input, context))
     }
   }
-  async function* shout(parts: AsyncIterable<YieldedPart>) {
-    for await (const part of parts)
-      yield part.type === 'text' ? { ...part, text: part.text.toUpperCase() } : part
-  }
-  const model = scriptedModel({ text: words })
-  const types = await typesOf(new Shouting({ name: 'shouting', model, register: false }))
-  t.same(types.slice(2, -2), ['ONE ', 'TWO ', 'THREE '])
+  const model = scriptedModel([{ text: words }, { text: words }])
+  const agent = new Shouting({ name: 'shouting', model, register: false })
+  t.same((await typesOf(agent)).slice(2, -2), ['ONE ', 'TWO ', 'THREE '])
+  t.equal(await agent.stream('Count').result.then(({ text }) => text), 'ONE TWO THREE ')
 })
 
 t.test('nothing runs ahead of a reader that pulls, and leaving ends the run', async (t) => {

@@ -8,7 +8,7 @@ import {
   type StartOptions
 } from '@svc/registry'
 import { scriptedRunnable, type ScriptedAct } from '@svc/testing'
-import { Team, type TeamOptions } from '@svc/runtime'
+import { Team, type LeaderOptions, type Merge, type TeamBaseOptions, type TeamOptions } from '@svc/runtime'
 
 /** A member that uses one token per answer. */
 export function member(name: string, ...acts: ScriptedAct[]): Runnable {
@@ -38,9 +38,12 @@ export function failing(
   )
 }
 
+/** Options of a team in any mode, whether or not the mode takes them. */
+export type AnyTeamOptions = Partial<TeamBaseOptions & LeaderOptions & { merge: Merge }>
+
 /** An unregistered team. */
-export function makeTeam(options: Partial<TeamOptions> & Pick<TeamOptions, 'mode' | 'members'>): Team {
-  return new Team({ name: 'crew', register: false, ...options })
+export function makeTeam(options: AnyTeamOptions & Pick<TeamOptions, 'mode' | 'members'>): Team {
+  return new Team({ name: 'crew', register: false, ...options } as TeamOptions)
 }
 
 /** All parts and events of one run in its own engine. */

@@ -11,7 +11,7 @@ import { Agent, Team, type TeamOptions } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { collect, makeContext } from '../helpers/make-agent.ts'
-import { makeTeam, member, runIn } from '../helpers/make-team.ts'
+import { makeTeam, member, runIn, type AnyTeamOptions } from '../helpers/make-team.ts'
 
 const echo = (name: string) =>
   defineRunnable({ kind: 'agent', name, run: (input) => `${name}: ${String(input)}` })
@@ -24,7 +24,7 @@ const echoing = () =>
 const picking = () => scriptedModel({ toolCalls: [{ toolName: 'route', args: { member: 'a' } }] })
 const asking = () => scriptedModel({ toolCalls: [{ toolName: 'a', args: { message: 'go' } }] })
 
-const modes: Record<TeamOptions['mode'], [Partial<TeamOptions>, Partial<TeamOptions>]> = {
+const modes: Record<TeamOptions['mode'], [AnyTeamOptions, AnyTeamOptions]> = {
   coordinate: [{ model: echoing() }, { model: asking() }],
   route: [{ model: picking() }, { model: picking() }],
   parallel: [{ merge: (all) => all.map(({ text }) => text).join() }, { model: echoing() }],
@@ -33,7 +33,7 @@ const modes: Record<TeamOptions['mode'], [Partial<TeamOptions>, Partial<TeamOpti
 
 for (const [mode, [options, hangingOptions]] of Object.entries(modes) as [
   TeamOptions['mode'],
-  [Partial<TeamOptions>, Partial<TeamOptions>]
+  [AnyTeamOptions, AnyTeamOptions]
 ][]) {
   t.test(`a team that is to ${mode} is a runnable`, async (t) => {
     runnableContract(

@@ -28,6 +28,27 @@ t.test('a bad tool is an error that names what is bad', async (t) => {
     )
 })
 
+t.test('the schemas have two names each, of which one is given', async (t) => {
+  const { input: _, ...rest } = good
+  const schema = Type.Object({ a: Type.Number() })
+  const tool = defineTool({ ...rest, inputSchema: schema, outputSchema: Type.Number() })
+  t.same(tool.inputSchema, defineTool({ ...rest, input: schema }).inputSchema)
+  t.equal(faultOf(tool, { a: 'x' }), 'a: must be number')
+  t.match(tool.validateOutput?.('x'), { fault: /must be number/ })
+  t.throws(() => defineTool({ ...good, inputSchema: schema } as never), {
+    code: 'RUN_ERR_BAD_TOOL',
+    message: /"x" has both inputSchema and input, which is its earlier name; give inputSchema alone/
+  })
+  t.throws(
+    () => defineTool({ ...rest, inputSchema: schema, outputSchema: schema, output: schema } as never),
+    {
+      code: 'RUN_ERR_BAD_TOOL',
+      message: /"x" has both outputSchema and output/
+    }
+  )
+  t.throws(() => defineTool(rest as never), { code: 'RUN_ERR_BAD_TOOL', message: /input/ })
+})
+
 t.test('an input that is no JSON Schema says what to give', async (t) => {
   const bad: [input: unknown, says: RegExp][] = [
     [

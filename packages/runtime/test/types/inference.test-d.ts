@@ -1,9 +1,21 @@
 // Assertions for the type checker; nothing here runs.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { Type } from '@sinclair/typebox'
-import type { RunContext, Runnable } from '@svc/registry'
+import type { RunContext, Runnable, ToolCall, YieldedPart } from '@svc/registry'
 import { openai } from '@ai-sdk/openai'
-import { Agent, defineTool, hasToolCall, stepCountIs, Team, Workflow, type JsonSchema } from '@svc/runtime'
+import {
+  Agent,
+  defineTool,
+  hasToolCall,
+  stepCountIs,
+  Team,
+  toolContent,
+  Workflow,
+  type JsonSchema,
+  type ReferencedContent,
+  type TeamOptions,
+  type Tool
+} from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -43,6 +55,82 @@ defineTool({
   input: { type: 'object', properties: { a: { type: 'number' } } },
   execute: (args) => exactly<Readonly<Record<string, unknown>>>()(args)
 })
+// `inputSchema` and `outputSchema` are their names, `input` and `output` the earlier ones; not both.
+const add = defineTool({
+  name: 'add',
+  description: 'Adds',
+  inputSchema: z.object({ a: z.number(), b: z.number().default(0) }),
+  approval: ({ a }) => a > 1,
+  execute: (args) => {
+    exactly<{ a: number; b: number }>()(args)
+    return args.a + args.b
+  }
+})
+const find = defineTool({
+  ...tool,
+  name: 'find',
+  inputSchema: Type.Object({ word: Type.String() }),
+  outputSchema: z.object({ at: z.string().transform(Number) }),
+  execute: ({ word }) => ({ at: `${word.length}` })
+})
+defineTool({
+  ...tool,
+  inputSchema: z.object({}),
+  outputSchema: z.object({ n: z.number() }),
+  // @ts-expect-error -- n is a number
+  execute: () => ({ n: 'one' })
+})
+// @ts-expect-error -- one of the two names
+defineTool({ ...tool, inputSchema: z.object({}), input: z.object({}), execute: () => 1 })
+// @ts-expect-error -- one of the two names
+defineTool({
+  ...tool,
+  input: z.object({}),
+  output: z.object({}),
+  outputSchema: z.object({}),
+  execute: () => ({})
+})
+// @ts-expect-error -- the arguments need a schema
+defineTool({ ...tool, execute: () => 1 })
+
+// A tool has the types of its arguments and of its results, which are JSON.
+exactly<Tool<{ a: number; b: number }, number, 'add'>>()(add)
+exactly<Tool<{ word: string }, { at: number }, 'find'>>()(find)
+const read = defineTool({
+  ...tool,
+  name: 'read',
+  inputSchema: z.object({}),
+  execute: async () => ({
+    at: new Date(),
+    lines: ['a', undefined] as const,
+    size: () => 1,
+    [Symbol.iterator]: 1
+  })
+})
+exactly<Tool<Record<string, never>, { at: string; lines: ['a', null] }, 'read'>>()(read)
+const log = defineTool({ ...tool, name: 'log', input: z.object({}), execute: () => {} })
+const draw = defineTool({ ...tool, name: 'draw', input: z.object({}), execute: () => toolContent([]) })
+exactly<Tool<Record<string, never>, null, 'log'>>()(log)
+exactly<Tool<Record<string, never>, ReferencedContent, 'draw'>>()(draw)
+const tools: readonly Tool[] = [add, find, read, log, draw]
+
+// The calls in a result are a union by `toolName` if the tools of the agent are known.
+const calling = new Agent({ name: 'calling', model, tools: [add, find] })
+for (const call of (await calling.run('')).toolCalls) {
+  if (call.toolName === 'add') exactly<number | undefined>()(call.result)
+  else if (call.toolName === 'find') exactly<number | undefined>()(call.result?.at)
+  else exactly<'load_skill'>()(call.toolName)
+}
+exactly<number | undefined>()(
+  (await calling.stream('').result).toolCalls.find((call) => call.toolName === 'add')?.result
+)
+// @ts-expect-error -- the agent has no such tool
+void (await calling.run('')).toolCalls.some(({ toolName }) => toolName === 'sub')
+exactly<ToolCall[]>()((await new Agent({ name: 'some', model, tools }).run('')).toolCalls)
+exactly<ToolCall[]>()((await new Agent({ name: 'varying', model, tools: () => [add] }).run('')).toolCalls)
+exactly<ToolCall[]>()((await new Agent({ name: 'none', model }).run('')).toolCalls)
+const callers: readonly Agent[] = [calling, new Agent({ name: 'one', model, tools: [log] })]
+
 // Their results have the one of `output`.
 defineTool({ ...tool, input: z.object({}), output: z.object({ n: z.number() }), execute: () => ({ n: 1 }) })
 defineTool({
@@ -69,7 +157,13 @@ exactly<unknown>()((await plain.run('')).structured)
 const recursive = Type.Recursive((This) => Type.Object({ inner: Type.Array(This) }))
 const tree = (await new Agent({ name: 'f', model, output: recursive }).run('')).structured
 exactly<string[] | undefined>()(tree?.inner.flatMap(({ inner }) => Object.keys(inner)))
-const agents: readonly Agent[] = [inZod, inTypeBox, plain, new Agent({ name: 'g', model, output: json })]
+const agents: readonly Agent[] = [
+  ...callers,
+  inZod,
+  inTypeBox,
+  plain,
+  new Agent({ name: 'g', model, output: json })
+]
 const served: readonly Runnable[] = agents
 // @ts-expect-error -- no such option
 void new Agent({ name: 'h', model, maxStep: 5 })
@@ -78,6 +172,10 @@ void new Agent({ name: 'h', model, maxStep: 5 })
 await inZod.run('', { sessionId: 's', userId: 'u', signal: new AbortController().signal })
 await plain.run('', context)
 inZod.stream('', { runId: 'r' })
+const stream = inZod.stream('')
+for await (const part of stream) exactly<YieldedPart>()(part)
+for await (const text of stream.text) exactly<string>()(text)
+exactly<{ a: number } | null>()((await stream.result).structured)
 // @ts-expect-error -- no such option
 await inZod.run('', { session: 's' })
 await served[0]?.run('', context)
@@ -94,6 +192,7 @@ const merged = new Team({
 exactly<{ a: number } | null>()((await sequence.run('')).structured)
 exactly<{ a: number } | { b: number } | null>()((await route.run('', { sessionId: 's' })).structured)
 exactly<{ count: number } | null>()((await merged.run('')).structured)
+exactly<string | undefined>()((await sequence.stream('').result).toolCalls[0]?.toolName)
 exactly<unknown>()(
   (await new Team({ name: 'd', mode: 'coordinate', model, members: served }).run('')).structured
 )
@@ -102,6 +201,32 @@ const teams: readonly Team[] = [sequence, route, merged]
 void new Team({ name: 'e', mode: 'vote', members: teams })
 // @ts-expect-error -- no such option
 void new Team({ name: 'e', mode: 'sequence', members: teams, leader: model })
+// Each mode has its own options.
+void new Team({
+  name: 'f',
+  mode: 'parallel',
+  members: teams,
+  model,
+  instructions: 'Be brief.',
+  sessions: context.stores.sessions
+})
+void new Team({ name: 'f', mode: 'sequence', members: teams, timeout: { run: 1 }, delegates: false })
+// @ts-expect-error -- a sequence has no leader
+void new Team({ name: 'f', mode: 'sequence', members: teams, model })
+// @ts-expect-error -- nor instructions for one
+void new Team({ name: 'f', mode: 'sequence', members: teams, instructions: 'Be brief.' })
+// @ts-expect-error -- a leader needs a model
+void new Team({ name: 'f', mode: 'coordinate', members: teams })
+// @ts-expect-error -- the same
+void new Team({ name: 'f', mode: 'route', members: teams, maxSteps: 2 })
+// @ts-expect-error -- only a parallel team merges
+void new Team({ name: 'f', mode: 'route', members: teams, model, merge: () => '' })
+// @ts-expect-error -- a leader or `merge`
+void new Team({ name: 'f', mode: 'parallel', members: teams, model, merge: () => '' })
+// @ts-expect-error -- one of them
+void new Team({ name: 'f', mode: 'parallel', members: teams })
+const either: TeamOptions = { name: 'f', mode: 'parallel', members: teams, merge: () => '' }
+void new Team(either)
 
 // Workflows: steps see the transformed input and the outputs before them; `run` takes the input before its transforms.
 const flow = new Workflow({
@@ -130,6 +255,7 @@ const flow = new Workflow({
       })
 })
 exactly<{ ok: boolean } | null>()((await flow.run({ n: '4' })).structured)
+exactly<{ ok: boolean } | null>()((await flow.stream({ n: '4' }).result).structured)
 // @ts-expect-error -- n is given as a string
 await flow.run({ n: 4 })
 const texts = new Workflow({ name: 'b', steps: (start) => start.step('a', () => 'text') })

@@ -6,7 +6,7 @@ import { MAX_NOTE, notesOf } from './notes-of.ts'
 export const addNote = defineTool({
   name: 'add_note',
   description: 'Keeps a note and returns its number.',
-  input: Type.Object(
+  inputSchema: Type.Object(
     { text: Type.String({ minLength: 1, maxLength: MAX_NOTE }) },
     { additionalProperties: false }
   ),
@@ -22,7 +22,7 @@ export const addNote = defineTool({
 export const listNotes = defineTool({
   name: 'list_notes',
   description: 'Lists the notes with their numbers.',
-  input: Type.Object({}, { additionalProperties: false }),
+  inputSchema: Type.Object({}, { additionalProperties: false }),
   async execute(_args, { context }) {
     const notes = await notesOf(context).list()
     return { notes: notes.map(({ id, text }) => ({ id, text })) }
@@ -33,7 +33,7 @@ export const listNotes = defineTool({
 export const deleteNote = defineTool({
   name: 'delete_note',
   description: 'Deletes a note by its number. The user is asked for approval first.',
-  input: Type.Object({ id: Type.String({ pattern: '^[0-9]{1,6}$' }) }, { additionalProperties: false }),
+  inputSchema: Type.Object({ id: Type.String({ pattern: '^[0-9]{1,6}$' }) }, { additionalProperties: false }),
   approval: true,
   async execute({ id }, { context }) {
     return { id, deleted: await notesOf(context).remove(id) }
