@@ -1,3 +1,5 @@
+import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
+import { Type, type TSchema } from '@sinclair/typebox'
 import { requireOptions, type RunContext, type RunnableMetadata } from '@svc/contract'
 import {
   Agent,
@@ -5,17 +7,73 @@ import {
   type AgentTool,
   type Instructions,
   type PrepareStep,
+  type PromptMessage,
   type Schema,
+  type Timeouts,
   type Tool
 } from '@svc/runtime'
-import { nameOf, prefixErrors } from '@svc/runtime/loop'
-import { RUN_ERR_BAD_BROWSER } from './errors.ts'
-import { BrowserAgentOptionsSchema, type BrowserAgentOptions } from './browser-agent-options.ts'
+import { AgentOptionsSchema, nameOf, optional, prefixErrors, strict, TimeoutsSchema } from '@svc/runtime/loop'
+import { BROWSER_OPTIONS, BROWSER_TIMES, type BrowserOptions } from './browser-options.ts'
 import { createBrowserTools } from './browser-tools.ts'
+import { RUN_ERR_BAD_BROWSER } from './errors.ts'
 import { planBrowser, type BrowserPlan } from './plan-browser.ts'
-import { BOUNDARY_RULE } from './visit/boundary.ts'
-import { withoutOldPages } from './visit/old-pages.ts'
+import { BOUNDARY_RULE, enclosedIn, withoutEnclosed } from './visit/boundary.ts'
 import { Visits } from './visit/visit.ts'
+
+/** The options of a browser agent: those of an agent, and those of browser tools. Times are milliseconds. */
+export interface BrowserAgentOptions<Output extends Schema = Schema>
+  extends Omit<AgentOptions<Output>, 'timeout'>, Omit<BrowserOptions, 'timeout'> {
+  /** Those of the agent, and of what it does to pages. */
+  timeout?: Partial<Timeouts> & NonNullable<BrowserOptions['timeout']>
+  /** Model calls of one run; default 30. The run then finishes with `max-steps`. */
+  maxSteps?: number
+}
+
+const BrowserAgentOptionsSchema = Type.Object(
+  {
+    ...AgentOptionsSchema.properties,
+    ...BROWSER_OPTIONS,
+    timeout: optional(Type.Object({ ...TimeoutsSchema.properties, ...BROWSER_TIMES }, strict))
+  } satisfies Record<keyof BrowserAgentOptions, TSchema>,
+  strict
+)
+
+/** Results whose pages stay whole, besides those that later changes refer to. */
+const KEPT = 2
+
+/** Shortens the results with earlier states of pages to one line each; undefined if all are short. */
+function withoutOldPages(messages: readonly PromptMessage[]): PromptMessage[] | undefined {
+  const results = messages.flatMap((message) =>
+    message.role === 'tool' ? message.content.filter(hasPage) : []
+  )
+  const lastWhole = results.findLastIndex((part) => enclosedIn(textOf(part)).includes('whole'))
+  const first = Math.min(results.length - KEPT, lastWhole === -1 ? results.length : lastWhole)
+  const old = new Set<unknown>(results.slice(0, Math.max(0, first)))
+  if (old.size === 0) return undefined
+  return messages.map((message) =>
+    message.role === 'tool'
+      ? {
+          ...message,
+          content: message.content.map((part) => (old.has(part) && hasPage(part) ? shorten(part) : part))
+        }
+      : message
+  )
+}
+
+function hasPage(part: { readonly type: string }): part is LanguageModelV4ToolResultPart {
+  return part.type === 'tool-result' && enclosedIn(textOf(part as LanguageModelV4ToolResultPart)).length > 0
+}
+
+function textOf({ output }: LanguageModelV4ToolResultPart): string {
+  if (output.type === 'text' || output.type === 'error-text') return output.value
+  if (output.type !== 'content') return ''
+  return output.value.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+}
+
+function shorten(part: LanguageModelV4ToolResultPart): LanguageModelV4ToolResultPart {
+  const output: LanguageModelV4ToolResultOutput = { type: 'text', value: withoutEnclosed(textOf(part)) }
+  return { ...part, output }
+}
 
 const MAX_STEPS = 30
 

@@ -1,17 +1,36 @@
 import { requireOptions } from '@svc/contract'
-import { RUN_ERR_BAD_BROWSER } from './errors.ts'
-import { compileSchema, createTool, schemaError, type CompiledSchema } from '@svc/runtime/loop'
 import { defineTool, type Tool } from '@svc/runtime'
+import { compileSchema, createTool, schemaError, type CompiledSchema } from '@svc/runtime/loop'
 import type { Action, Args } from './actions/action.ts'
 import { ELEMENT_ACTIONS } from './actions/element-actions.ts'
 import { FILE_ACTIONS } from './actions/file-actions.ts'
 import { PAGE_ACTIONS } from './actions/page-actions.ts'
 import { READING_ACTIONS } from './actions/reading-actions.ts'
 import { BrowserOptionsSchema, type ActionName, type BrowserOptions, type See } from './browser-options.ts'
-import { markBrowserTool } from './browser-tool.ts'
+import { RUN_ERR_BAD_BROWSER } from './errors.ts'
 import { planBrowser, type BrowserPlan } from './plan-browser.ts'
 import { serveAction } from './visit/serve-action.ts'
 import { Visits } from './visit/visit.ts'
+
+/** What is behind a browser tool. */
+export interface BrowserTool {
+  /** Undefined for `extract`, which does nothing to a page. */
+  readonly action: Action | undefined
+  readonly visits: Visits
+}
+
+const marked = new WeakMap<Tool, BrowserTool>()
+
+/** Marks a tool as one of a browser. */
+function markBrowserTool(tool: Tool, of: BrowserTool): Tool {
+  marked.set(tool, of)
+  return tool
+}
+
+/** What is behind a tool, if it is one of a browser. */
+export function browserToolOf(tool: Tool): BrowserTool | undefined {
+  return marked.get(tool)
+}
 
 // Every action but `extract`, whose schema is the app's.
 const ACTIONS: readonly Action[] = [...PAGE_ACTIONS, ...ELEMENT_ACTIONS, ...READING_ACTIONS, ...FILE_ACTIONS]

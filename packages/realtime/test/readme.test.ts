@@ -2,7 +2,7 @@ import * as realtime from '@svc/realtime'
 import { CLIENT_EVENTS, PROTOCOL_CODES, RealtimeOptionsSchema, SERVER_EVENTS } from '@svc/realtime'
 import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
 import t from 'tap'
-import { CLOSE } from '../src/sockets/close-codes.ts'
+import { CLOSE } from '../src/sockets/connection.ts'
 
 const readme = readReadme(import.meta.dirname)
 

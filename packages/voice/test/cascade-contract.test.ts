@@ -1,7 +1,7 @@
 import { createRegistry } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
-import { toneDetector } from '../src/testing/tone-detector.ts'
+import { toneDetector } from '../src/testing/tone-codec.ts'
 import { toneSpeech } from '../src/testing/tone-speech.ts'
 import { toneTranscription } from '../src/testing/tone-transcription.ts'
 import { voiceContract } from '../src/testing/voice-contract.ts'

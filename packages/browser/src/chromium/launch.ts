@@ -1,12 +1,79 @@
+import { givenOf, requireOptions } from '@svc/contract'
 import type { Browser, BrowserType, Page } from 'playwright-core'
-import { RUN_ERR_BROWSER_FAILED, RUN_ERR_BROWSER_MISSING } from '../errors.ts'
+import { LATE, withinTime } from '../deadline.ts'
 import { EGRESS_FLAGS } from '../egress/direct-traffic.ts'
 import { EgressCheck } from '../egress/egress-check.ts'
-import type { ChromiumPlan } from './plan-chromium.ts'
+import { RUN_ERR_BAD_BROWSER, RUN_ERR_BROWSER_FAILED, RUN_ERR_BROWSER_MISSING } from '../errors.ts'
+import { ChromiumOptionsSchema, type ChromiumOptions } from './chromium-options.ts'
 import { ChromiumProcess } from './chromium-process.ts'
-import { LATE, withinTime } from '../deadline.ts'
 import { findChromium, requireProgram } from './find-chromium.ts'
-import { LAUNCH_FLAGS } from './flags.ts'
+
+// Services of a desktop browser that no page needs; most of them would connect to their vendor. With `--site-per-process` Chromium
+// also starts a spare renderer for each context, which a desk does not use: its first page has a process already.
+const OFF = [
+  'AutofillServerCommunication',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsFirstBalancedModeAutoEnable',
+  'HttpsUpgrades',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'PreconnectToSearch',
+  'SpareRendererForSitePerProcess',
+  'Translate'
+]
+
+/** Arguments of every Chromium, besides those that guard its egress. */
+const LAUNCH_FLAGS: readonly string[] = [
+  '--headless',
+  '--no-startup-window',
+  '--remote-debugging-pipe',
+  // A frame of another site never shares a process with the page, in the headless shell either.
+  '--site-per-process',
+  `--disable-features=${OFF.join(',')}`,
+  '--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies',
+  '--disable-background-networking',
+  '--disable-breakpad',
+  '--disable-client-side-phishing-detection',
+  '--disable-component-extensions-with-background-pages',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-domain-reliability',
+  '--disable-extensions',
+  '--disable-field-trial-config',
+  '--disable-quic',
+  '--disable-search-engine-choice-screen',
+  '--disable-sync',
+  '--dns-prefetch-disable',
+  '--metrics-recording-only',
+  '--no-default-browser-check',
+  '--no-first-run',
+  '--no-pings',
+  '--no-service-autorun',
+  '--password-store=basic',
+  '--use-mock-keychain',
+  // Containers have little shared memory.
+  '--disable-dev-shm-usage',
+  // Pages live for seconds: by default V8 spends a tenth of their CPU on optimizing functions that are not called much longer. What is
+  // called more often than this is optimized all the same.
+  '--js-flags=--invocation-count-for-maglev=3000',
+  // Pages in the background work as those in front do.
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+  // Playwright needs page loads that the cache of earlier pages would leave out, and input before the first frame.
+  '--allow-pre-commit-input',
+  '--disable-back-forward-cache',
+  '--disable-hang-monitor',
+  '--disable-prompt-on-repost',
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+  '--force-color-profile=srgb',
+  '--hide-scrollbars',
+  '--mute-audio'
+]
 
 /** A Chromium that runs, with the connection to it. */
 export interface RunningBrowser {
@@ -129,5 +196,49 @@ async function loadPlaywright(): Promise<BrowserType> {
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
     throw new RUN_ERR_BROWSER_MISSING('install the npm package playwright-core')
+  }
+}
+
+const DEFAULTS = Object.freeze({
+  sandbox: true,
+  args: [] as readonly string[],
+  pages: 8,
+  openTimeout: 30_000,
+  launchTimeout: 15_000,
+  idle: 60_000,
+  viewport: { width: 1280, height: 800 },
+  locale: 'en-US',
+  timezone: 'UTC'
+})
+
+// They decide who controls the browser, where it connects to, and what separates its pages.
+const RESERVED =
+  /^--(?:remote-debugging|user-data-dir|no-sandbox|proxy-|no-proxy|host-|(?:force-)?webrtc-|disable-(?:web-security|site-isolation|features)|enable-features|load-extension|single-process|no-zygote|headless)/
+
+// Nothing of them applies to a browser that someone else has started.
+const OF_LAUNCH = ['executablePath', 'sandbox', 'args', 'idle'] as const
+
+/** Options of `chromium` with their defaults. */
+export type ChromiumPlan = Omit<ChromiumOptions, keyof typeof DEFAULTS> &
+  Required<Pick<ChromiumOptions, keyof typeof DEFAULTS>>
+
+/** Checks the options, and adds defaults. @throws RUN_ERR_BAD_BROWSER */
+export function planChromium(options: ChromiumOptions): ChromiumPlan {
+  requireOptions(ChromiumOptionsSchema, options, RUN_ERR_BAD_BROWSER)
+  const { args = [], connect, timezone } = options
+  for (const [index, arg] of args.entries())
+    if (RESERVED.test(arg)) throw new RUN_ERR_BAD_BROWSER(`args/${index} is set by the service: ${arg}`)
+  const unused = connect === undefined ? undefined : OF_LAUNCH.find((name) => options[name] !== undefined)
+  if (unused !== undefined) throw new RUN_ERR_BAD_BROWSER(`${unused} does not apply with connect`)
+  if (timezone !== undefined && !isTimezone(timezone))
+    throw new RUN_ERR_BAD_BROWSER(`timezone is unknown: ${timezone}`)
+  return { ...DEFAULTS, ...givenOf(options) }
+}
+
+function isTimezone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== undefined
+  } catch {
+    return false
   }
 }

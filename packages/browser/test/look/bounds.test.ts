@@ -1,10 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import t from 'tap'
-import { MAX_CHARS } from '../../src/look/cut.ts'
-import { withMarks } from '../../src/look/marks.ts'
+import { MAX_CHARS, takeLook } from '../../src/look/take-look.ts'
+import { takeScreenshot, withMarks } from '../../src/look/take-screenshot.ts'
 import { takeSnapshot } from '../../src/look/snapshot.ts'
-import { takeLook } from '../../src/look/take-look.ts'
-import { takeScreenshot } from '../../src/look/take-screenshot.ts'
 import { launchPlain, needsChromium } from '../helpers/chromium.ts'
 
 const patient = { timeout: 25_000 }

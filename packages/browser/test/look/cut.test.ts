@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { cutLines } from '../../src/look/cut.ts'
+import { cutLines } from '../../src/look/take-look.ts'
 
 const viewport = { width: 1280, height: 800 }
 const box = fc.record({

@@ -6,10 +6,9 @@ import { usePoll } from '../components/use-poll.ts'
 import { clearInbox, refreshInbox } from '../models/inbox.ts'
 import { announce, Announcer } from './announcer.tsx'
 import { Boundary } from './boundary.tsx'
-import { Navigation } from './navigation.tsx'
+import { Navigation, VIEWS, type View } from './navigation.tsx'
 import { hrefOf, route } from './router.ts'
 import { SignIn } from './sign-in.tsx'
-import { VIEWS, type View } from './views.ts'
 import './app.css'
 
 /** Milliseconds between looks at what waits. */

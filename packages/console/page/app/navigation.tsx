@@ -1,10 +1,99 @@
+import { signal } from '@preact/signals'
+import type { FunctionComponent } from 'preact'
 import { currentToken, leave } from '../api/access.ts'
 import { configOf } from '../api/config.ts'
 import { cleanLine } from '../components/clean-text.ts'
-import { Icon } from '../components/icon.tsx'
-import { hrefOf } from './router.ts'
-import { ThemeSwitch } from './theme.tsx'
-import { VIEWS, type View } from './views.ts'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { inboxCount } from '../models/inbox.ts'
+import { Browser } from '../views/browser/browser.tsx'
+import { Health } from '../views/health/health.tsx'
+import { Inbox } from '../views/inbox/inbox.tsx'
+import { Registry } from '../views/registry/registry.tsx'
+import { Run } from '../views/run/run.tsx'
+import { Runs } from '../views/runs/runs.tsx'
+import { Sessions } from '../views/sessions/sessions.tsx'
+import { Talk } from '../views/talk/talk.tsx'
+import { hrefOf, type Route } from './router.ts'
+
+const KEY = 'svc-console-theme'
+const CHOICES = ['auto', 'light', 'dark'] as const
+type Theme = (typeof CHOICES)[number]
+const ICONS = { auto: 'auto', light: 'sun', dark: 'moon' } as const
+const LABELS = { auto: 'as the system', light: 'light', dark: 'dark' } as const
+
+const theme = signal<Theme>(read())
+apply(theme.value)
+
+/** Switches between the colors of the system, light and dark ones. */
+function ThemeSwitch() {
+  const current = theme.value
+  const next = CHOICES[(CHOICES.indexOf(current) + 1) % CHOICES.length]!
+  return (
+    <button
+      type="button"
+      class="button quiet icon"
+      aria-label={`Colors: ${LABELS[current]}. Switch to ${LABELS[next]}`}
+      title={`Colors: ${LABELS[current]}`}
+      onClick={() => choose(next)}
+    >
+      <Icon name={ICONS[current]} />
+    </button>
+  )
+}
+
+function choose(next: Theme): void {
+  theme.value = next
+  apply(next)
+  try {
+    localStorage.setItem(KEY, next)
+  } catch {}
+}
+
+function apply(chosen: Theme): void {
+  if (chosen === 'auto') delete document.documentElement.dataset['theme']
+  else document.documentElement.dataset['theme'] = chosen
+}
+
+function read(): Theme {
+  try {
+    const kept = localStorage.getItem(KEY)
+    return CHOICES.find((each) => each === kept) ?? 'auto'
+  } catch {
+    return 'auto'
+  }
+}
+
+/** A view of the page: what `#/name/…` shows. */
+export interface View {
+  readonly name: string
+  /** Also the title of the document. */
+  readonly title: string
+  /** In the navigation; views without one are reached by links only. */
+  readonly icon?: IconName
+  /** The view in the navigation that this one belongs to. */
+  readonly parent?: string
+  /** A number beside the title, such as that of what waits. */
+  readonly count?: () => number
+  readonly component: FunctionComponent<{ route: Route }>
+}
+
+/** All views, in the order of the navigation; the first one is shown at first. */
+export const VIEWS: readonly View[] = [
+  { name: 'talk', title: 'Talk', icon: 'talk', component: Talk },
+  { name: 'sessions', title: 'Sessions', icon: 'sessions', component: Sessions },
+  { name: 'runs', title: 'Runs', icon: 'runs', component: Runs },
+  { name: 'browser', title: 'Browser', icon: 'film', component: Browser },
+  {
+    name: 'inbox',
+    title: 'Inbox',
+    icon: 'inbox',
+    count: () => inboxCount.value,
+    component: Inbox
+  },
+  { name: 'registry', title: 'Registry', icon: 'registry', component: Registry },
+  { name: 'health', title: 'Health', icon: 'health', component: Health },
+  { name: 'run', title: 'Run', parent: 'runs', component: Run }
+]
 
 /** The views, the colors and the way out; at the side, or at the bottom of a narrow window. */
 export function Navigation({ current }: { current: View | undefined }) {

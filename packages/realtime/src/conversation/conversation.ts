@@ -1,10 +1,166 @@
-import { dropOldest } from '@svc/contract'
+import { dropOldest, type AudioFormat } from '@svc/contract'
+import type { Item } from '../events/items.ts'
+import { ProtocolError } from '../events/protocol-error.ts'
 import type { SessionState } from '../sessions/session-state.ts'
-import { AudioBuffer } from './audio-buffer.ts'
-import { FunctionCalls } from './function-calls.ts'
-import { ItemList } from './item-list.ts'
 import type { OpenAnswer, OpenResponse } from './open-response.ts'
-import { Playback } from './playback.ts'
+
+/** The least audio of a commit. */
+const MIN_COMMIT_MS = 100
+/** Bytes of the pieces of longer audio: a call takes no larger frames. */
+const MAX_FRAME = 65_536
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** The length of the audio that a client appended since the last turn. */
+class AudioBuffer {
+  #ms = 0
+
+  /**
+   * Decodes and counts audio.
+   * @returns it in frames of at most 64 KiB
+   * @throws ProtocolError unless it is base64 of whole samples
+   */
+  append(base64: string, { type, rate }: AudioFormat): Uint8Array[] {
+    const bytesPerSample = type === 'audio/pcm' ? 2 : 1
+    const audio = decode(base64)
+    if (audio.byteLength % bytesPerSample !== 0)
+      throw new ProtocolError(
+        'invalid_value',
+        `Invalid 'audio': ${audio.byteLength} bytes are not a whole number of 16-bit samples.`,
+        'audio'
+      )
+    this.#ms += (audio.byteLength / bytesPerSample / rate) * 1_000
+    if (audio.byteLength <= MAX_FRAME) return [audio]
+    const frames: Uint8Array[] = []
+    for (let start = 0; start < audio.byteLength; start += MAX_FRAME)
+      frames.push(audio.subarray(start, start + MAX_FRAME))
+    return frames
+  }
+
+  /** A turn took what was appended, or it was discarded. */
+  clear(): void {
+    this.#ms = 0
+  }
+
+  /** Checks that the audio is long enough for a turn. @throws ProtocolError */
+  requireTurn(): void {
+    if (this.#ms >= MIN_COMMIT_MS) return
+    throw new ProtocolError(
+      'input_audio_buffer_commit_empty',
+      `The input audio buffer has ${Math.round(this.#ms)} ms of audio, a turn needs at least ${MIN_COMMIT_MS} ms.`
+    )
+  }
+}
+
+function decode(base64: string): Buffer {
+  if (base64 === '' || base64.length % 4 !== 0 || !BASE64.test(base64))
+    throw new ProtocolError('invalid_value', "Invalid 'audio': expected base64-encoded bytes.", 'audio')
+  return Buffer.from(base64, 'base64')
+}
+
+interface FunctionCall {
+  readonly inputId: string
+  output?: string
+}
+
+/** An output to answer an input of the run with. */
+export interface CallOutput {
+  readonly callId: string
+  readonly inputId: string
+  readonly output: string
+}
+
+/** The function calls of a conversation that the run waits for. */
+class FunctionCalls {
+  readonly #pending = new Map<string, FunctionCall>()
+
+  /** True if the run waits for an output that the client has not given. */
+  get missing(): boolean {
+    return [...this.#pending.values()].some(({ output }) => output === undefined)
+  }
+
+  /** Adds a call of the run. */
+  add(callId: string, inputId: string): void {
+    this.#pending.set(callId, { inputId })
+  }
+
+  /** Keeps the output of a call until a response is asked for. @throws ProtocolError */
+  keep(callId: string, output: string): void {
+    const call = this.#pending.get(callId)
+    if (call === undefined || call.output !== undefined)
+      throw new ProtocolError(
+        'invalid_tool_call_id',
+        `No function call with the call_id '${callId.slice(0, 64)}' waits for its output.`,
+        'item.call_id'
+      )
+    call.output = output
+  }
+
+  /** Takes the outputs that were kept. */
+  take(): CallOutput[] {
+    const outputs: CallOutput[] = []
+    for (const [callId, { inputId, output }] of this.#pending) {
+      if (output === undefined) continue
+      outputs.push({ callId, inputId, output })
+      this.#pending.delete(callId)
+    }
+    return outputs
+  }
+}
+
+/** Items that are kept; the oldest are dropped. */
+const MAX_ITEMS = 1_000
+
+/** The items of a conversation as their client sees them, in order. */
+class ItemList {
+  readonly #items = new Map<string, Item>()
+  #lastId: string | null = null
+
+  /** The id of the last item; null before the first. */
+  get lastId(): string | null {
+    return this.#lastId
+  }
+
+  has(id: string): boolean {
+    return this.#items.has(id)
+  }
+
+  get(id: string): Item | undefined {
+    return this.#items.get(id)
+  }
+
+  /** Adds an item at the end. */
+  add(id: string, item: Item): void {
+    this.#items.set(id, item)
+    this.#lastId = id
+    dropOldest(this.#items, MAX_ITEMS)
+  }
+
+  /** Replaces an item in its place; an unknown one is not added. */
+  replace(id: string, item: Item): void {
+    if (this.#items.has(id)) this.#items.set(id, item)
+  }
+}
+
+/** Estimates whether a client is playing audio: in real time, from when it was sent. */
+class Playback {
+  #endsAt = 0
+
+  /** True while audio is being played. @param now milliseconds of a monotonic clock */
+  isPlaying(now = performance.now()): boolean {
+    return this.#endsAt > now
+  }
+
+  /** Audio was sent. */
+  add(bytes: number, { type, rate }: AudioFormat, now = performance.now()): void {
+    const samples = type === 'audio/pcm' ? bytes / 2 : bytes
+    this.#endsAt = Math.max(this.#endsAt, now) + (samples / rate) * 1_000
+  }
+
+  /** The client discards what it has not played. */
+  cut(): void {
+    this.#endsAt = 0
+  }
+}
 
 /** A user's words before their item took its place. */
 export interface EarlyTranscript {

@@ -12,7 +12,13 @@ import {
 import { logFault, type CallConnection, type CallEnd, type LiveCall } from '@svc/surface'
 import type { WebSocket } from 'ws'
 import { Conversation } from '../conversation/conversation.ts'
-import { RT_ERR_BINARY_FRAME, RT_ERR_REPLACED, RT_ERR_TOKEN_EXPIRED } from '../errors.ts'
+import {
+  RT_ERR_BINARY_FRAME,
+  RT_ERR_NOT_STARTED,
+  RT_ERR_REPLACED,
+  RT_ERR_TOKEN_EXPIRED,
+  RT_ERR_TOO_MANY_EVENTS
+} from '../errors.ts'
 import { readEvent, type EventOrigin } from '../events/read-event.ts'
 import type { SessionConfig } from '../events/session.ts'
 import { toClientError } from '../events/to-error.ts'
@@ -22,9 +28,91 @@ import { projectOutput } from '../projection/project-output.ts'
 import { configuresCall, SessionState } from '../sessions/session-state.ts'
 import type { Surface } from '../surface.ts'
 import type { Handshake } from './admit-handshake.ts'
-import { CLOSE, closeCodeOf } from './close-codes.ts'
 import { EventSocket } from './event-socket.ts'
-import { FrameIntake } from './frame-intake.ts'
+
+/** The codes with which a WebSocket is closed. @see https://www.iana.org/assignments/websocket/websocket.xhtml */
+export const CLOSE = {
+  /** The call has ended. */
+  ended: 1000,
+  /** A binary frame. */
+  unsupported: 1003,
+  /** A limit is exceeded, or the client is refused. */
+  refused: 1008,
+  /** The call failed. */
+  failed: 1011,
+  /** The service restarts. */
+  restart: 1012,
+  /** The service takes no more calls now. */
+  overloaded: 1013,
+  /** No token, an invalid one, or an expired one. */
+  unauthorized: 3000,
+  /** The caller may not do this. */
+  forbidden: 3003,
+  /** Another connection has the call. */
+  replaced: 4001
+} as const
+
+/** The code with which a connection is closed after an error. */
+function closeCodeOf(statusCode: number): number {
+  if (statusCode === 401) return CLOSE.unauthorized
+  if (statusCode === 403) return CLOSE.forbidden
+  if (statusCode === 429 || statusCode === 503) return CLOSE.overloaded
+  return statusCode < 500 ? CLOSE.refused : CLOSE.failed
+}
+
+/** Bytes of frames that may wait for a call to begin. */
+const MAX_BYTES = 4_194_304
+
+/** Bounds the frames of a connection, and keeps those that arrive before they can be handled. */
+class FrameIntake {
+  readonly #perSecond: number
+  #second = 0
+  #count = 0
+  #frames: Buffer[] = []
+  #bytes = 0
+  #isHolding = true
+
+  /** @param perSecond frames within a second of the clock */
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond
+  }
+
+  /**
+   * Counts a frame; true if it is to be handled now, false if it is kept.
+   * @param now milliseconds
+   * @throws RT_ERR_TOO_MANY_EVENTS, RT_ERR_NOT_STARTED
+   */
+  take(frame: Buffer, now = performance.now()): boolean {
+    const second = Math.floor(now / 1_000)
+    if (second !== this.#second) [this.#second, this.#count] = [second, 0]
+    if (++this.#count > this.#perSecond) throw new RT_ERR_TOO_MANY_EVENTS()
+    if (!this.#isHolding) return true
+    this.#bytes += frame.byteLength
+    if (this.#bytes > MAX_BYTES) throw new RT_ERR_NOT_STARTED()
+    this.#frames.push(frame)
+    return false
+  }
+
+  /** Keeps frames from now on. @param first a frame that must be handled before them */
+  hold(first?: Buffer): void {
+    this.#isHolding = true
+    if (first === undefined) return
+    this.#frames.unshift(first)
+    this.#bytes += first.byteLength
+  }
+
+  /** Handles the kept frames in their order, until one of them makes the connection hold the others. */
+  release(handle: (frame: Buffer) => void): void {
+    this.#isHolding = false
+    for (let frame = this.#next(); frame !== undefined; frame = this.#next()) handle(frame)
+  }
+
+  #next(): Buffer | undefined {
+    const frame = this.#isHolding ? undefined : this.#frames.shift()
+    this.#bytes -= frame?.byteLength ?? 0
+    return frame
+  }
+}
 
 /** Milliseconds for a client to configure its session before its call begins. */
 const START_DELAY = 1_000

@@ -4,8 +4,7 @@ import type { RunLog } from '@svc/contract'
 import type { WebSocket } from 'ws'
 import type { Surface } from '../surface.ts'
 import type { Handshake } from './admit-handshake.ts'
-import { CLOSE } from './close-codes.ts'
-import { Connection } from './connection.ts'
+import { CLOSE, Connection } from './connection.ts'
 
 /** Milliseconds for clients to answer the close frame when the app closes. */
 const GRACE = 1_000

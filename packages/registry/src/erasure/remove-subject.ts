@@ -5,8 +5,15 @@ import {
   type SessionKey,
   type Stores
 } from '@svc/contract'
-import { deadlineOf, EndingRuns, PAGE, type ErasureHost } from './end-runs.ts'
-import { enteredRuns, removeEnded, removeRun } from './remove-runs.ts'
+import {
+  deadlineOf,
+  EndingRuns,
+  enteredRuns,
+  PAGE,
+  removeEnded,
+  removeRun,
+  type ErasureHost
+} from './remove-runs.ts'
 
 /** What was removed of a person, by kinds. */
 export interface RemovedSubject {

@@ -1,6 +1,5 @@
 import { REDACTED, toLoggable, type RunLog } from '@svc/contract'
-import { withoutSecrets } from './redacted-text.ts'
-import { secretsAmong } from './secrets.ts'
+import { secretsAmong, withoutSecrets } from './redacted-text.ts'
 
 /** The depth to which objects and lists are redacted; deeper ones are replaced. */
 const MAX_DEPTH = 6

@@ -1,6 +1,5 @@
 import type { Redact } from '@svc/contract'
-import { RedactedText, withoutSecrets } from './redacted-text.ts'
-import { secretsAmong } from './secrets.ts'
+import { RedactedText, secretsAmong, withoutSecrets } from './redacted-text.ts'
 
 /** Creates a `Redact` for these keys; undefined if none of them is worth hiding. */
 export function createRedact(keys: readonly string[]): Redact | undefined {

@@ -1,4 +1,3 @@
-import { resolveAuthorize } from '../access/policy.ts'
 import {
   codeOf,
   isTellable,
@@ -7,13 +6,18 @@ import {
   RUN_ERR_SCHEDULE_REFUSED,
   type Authorize,
   type QueuedStart,
+  type RunInput,
+  type RunLog,
   type Runnable,
+  type RunnableKey,
   type ScheduleState,
   type ScheduleStore,
-  type StoredSchedule
+  type StoredSchedule,
+  type Stores
 } from '@svc/contract'
+import type { Exposures } from '../access/exposures.ts'
+import { resolveAuthorize } from '../access/policy.ts'
 import type { StartOptions } from '../engine/start-options.ts'
-import type { ScheduleHost } from './schedule-host.ts'
 import { lastInstant, nextInstant } from './schedule-plan.ts'
 
 /** Milliseconds after which an instant counts as missed, and after which a policy that fails is asked no more. */
@@ -92,4 +96,28 @@ async function prepareRun(
 // Other errors, such as those of a policy whose database is away, may pass.
 function isRefusal(err: unknown): boolean {
   return isTellable(err) && (err.statusCode ?? 500) < 500
+}
+
+/** The parts of the engine that schedules need. */
+export interface ScheduleHost {
+  readonly stores: Stores
+  readonly log: RunLog
+  readonly exposures: Exposures
+  /** Aborts when the engine begins to close. */
+  readonly closing: AbortSignal
+  readonly interrupted: {
+    /** The keys of the resumable runnables of this process. */
+    readonly known: RunnableKey[]
+    find(key: RunnableKey): Runnable | undefined
+    know(runnable: Runnable, registry: string): RunnableKey
+  }
+  readonly queued: {
+    /**
+     * Builds what the queue stores of a new run.
+     * @throws RUN_ERR_BAD_INPUT, RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY, RUN_ERR_LOG_LIMIT
+     */
+    prepare(runnable: Runnable, input: RunInput, options: StartOptions): QueuedStart
+    /** Begins waiting runs from now on. */
+    serve(): void
+  }
 }

@@ -25,7 +25,7 @@ import {
 import { ENGINE_DEFAULTS, type EngineLimits, type WebhookOptions } from '../options.ts'
 import { badWebhook, requireWebhook } from './check-webhook.ts'
 import { DueMessages, type DueRules, type WebhookHost } from './due-messages.ts'
-import { newSecret } from './sign-message.ts'
+import { newSecret } from './send-message.ts'
 
 /** Whose runs a new webhook reports. */
 export interface WebhookOwner {

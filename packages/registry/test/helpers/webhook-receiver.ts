@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { newSecret } from '../../src/webhooks/sign-message.ts'
+import { newSecret } from '../../src/webhooks/send-message.ts'
 import { Webhook } from 'standardwebhooks'
 
 /** A message that a receiver got. */

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { RedactedText, withoutSecrets } from '../../src/redaction/redacted-text.ts'
-import { secretsAmong } from '../../src/redaction/secrets.ts'
+import { RedactedText, secretsAmong, withoutSecrets } from '../../src/redaction/redacted-text.ts'
 import { redactBySearch } from '../helpers/redact-by-search.ts'
 import { alikeKeys, textLike } from '../helpers/secret-texts.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CronTimes, requireCron } from '../../src/schedules/cron-times.ts'
+import { CronTimes, requireCron } from '../../src/schedules/schedule-plan.ts'
 
 const at = (text: string) => Date.parse(text)
 const iso = (time: number | undefined) => time && new Date(time).toISOString()

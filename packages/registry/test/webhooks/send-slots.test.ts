@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SendSlots } from '../../src/webhooks/send-slots.ts'
+import { SendSlots } from '../../src/webhooks/due-messages.ts'
 
 t.test('an owner has no more slots than it leaves free, whoever comes after it', async (t) => {
   const slots = new SendSlots({ concurrency: 32, perHost: 8 })

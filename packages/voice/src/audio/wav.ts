@@ -1,5 +1,5 @@
 import { VOICE_ERR_BAD_AUDIO } from '../errors.ts'
-import { decodeCode } from './g711.ts'
+import { decodeCode } from './codec.ts'
 
 /** Audio with one channel. */
 export interface Pcm {

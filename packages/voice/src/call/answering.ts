@@ -1,8 +1,7 @@
 import type { AudioFormat, YieldedPart } from '@svc/contract'
 import type { AnswerRequest, VoiceEngineEvent } from '../engines/engine.ts'
 import { sendError, type CallScope } from './call-scope.ts'
-import { Response } from './response.ts'
-import type { Sayings } from './sayings.ts'
+import { Response, type Sayings } from './response.ts'
 import type { EndedTurn } from './user-turns.ts'
 
 type Event<T extends VoiceEngineEvent['type']> = Extract<VoiceEngineEvent, { type: T }>

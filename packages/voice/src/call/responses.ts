@@ -1,5 +1,6 @@
 import {
   addUsage,
+  toLoggable,
   VOICE_ERR_BAD_POSITION,
   VOICE_ERR_UNKNOWN_ITEM,
   within,
@@ -13,13 +14,41 @@ import {
 import type { VoiceEngineEvent } from '../engines/engine.ts'
 import { VOICE_ERR_NO_RESPONSE, VOICE_ERR_NOTHING_TO_ANSWER } from '../errors.ts'
 import { Answering } from './answering.ts'
-import { reportAnswer } from './answer-report.ts'
 import { sendError, type CallScope } from './call-scope.ts'
 import { Interruption } from './interruption.ts'
 import { Questions } from './questions.ts'
 import type { ClientToolCall } from './response.ts'
 import { ToolWatch } from './tool-watch.ts'
 import type { UserTurns } from './user-turns.ts'
+
+/** Writes the `voice.turn` of an answer, and emits its event. */
+function reportAnswer({ context, events, write }: CallScope, answering: Answering): void {
+  const { request, response, playback, turns, error } = answering
+  if (request === undefined) return
+  const status = answering.status === 'canceled' ? 'interrupted' : answering.status
+  const { runId, log } = context
+  if (error !== undefined) log.warn({ runId, err: toLoggable(error) }, 'the turn of a call failed')
+  const last = turns.at(-1)
+  const { index } = request
+  const itemId = response.itemId === '' ? (last?.itemId ?? '') : response.itemId
+  const latency = last === undefined ? {} : latencyOf(answering, last)
+  write({ type: 'voice.turn', index, itemId, status, heardMs: playback.ms, text: playback.text, latency })
+  events.emit('voice.turn', () => ({ index, status, latency }))
+}
+
+// Milliseconds since the user stopped speaking.
+function latencyOf(
+  { response }: Answering,
+  { stoppedAt, endpointMs, transcriptMs }: Answering['turns'][number]
+) {
+  const { firstTokenAt, firstAudioAt } = response.times
+  return {
+    endpointMs,
+    ...(transcriptMs !== undefined && { transcriptMs }),
+    ...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - stoppedAt }),
+    ...(firstAudioAt !== undefined && { firstAudioMs: firstAudioAt - stoppedAt })
+  }
+}
 
 type Event<T extends VoiceEngineEvent['type']> = Extract<VoiceEngineEvent, { type: T }>
 type Input<T extends VoiceInput['type']> = Extract<VoiceInput, { type: T }>

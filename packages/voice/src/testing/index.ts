@@ -1,7 +1,12 @@
-export { decodeTones, encodeTones, ToneDecoder, ToneEncoder } from './tone-codec.ts'
-export { toneDetector } from './tone-detector.ts'
-export type { ToneCall, ToneCalls } from './tone-call.ts'
-export { toneSpeech, type ToneSpeech, type ToneSpeechCall, type ToneSpeechOptions } from './tone-speech.ts'
+export { decodeTones, encodeTones, ToneDecoder, toneDetector, ToneEncoder } from './tone-codec.ts'
+export {
+  toneSpeech,
+  type ToneCall,
+  type ToneCalls,
+  type ToneSpeech,
+  type ToneSpeechCall,
+  type ToneSpeechOptions
+} from './tone-speech.ts'
 export {
   toneTranscription,
   type ToneTranscription,

@@ -6,7 +6,7 @@ import type {
 import type { AudioFormat } from '@svc/contract'
 import { decodeAudio } from '../audio/codec.ts'
 import { readWav } from '../audio/wav.ts'
-import { behave, planCalls, type ToneCall, type ToneCalls } from './tone-call.ts'
+import { behave, planCalls, type ToneCall, type ToneCalls } from './tone-speech.ts'
 import { decodeTones, ToneDecoder } from './tone-codec.ts'
 
 /** How a call of `toneTranscription` behaves. A stream waits or fails after the end of its audio. */

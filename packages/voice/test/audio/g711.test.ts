@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { decodeG711, encodeG711, type Law } from '../../src/audio/g711.ts'
+import { decodeG711, encodeG711, type Law } from '../../src/audio/codec.ts'
 
 const ALL_CODES = Uint8Array.from({ length: 256 }, (_, code) => code)
 const ALL_SAMPLES = Int16Array.from({ length: 65_536 }, (_, index) => index - 32_768)

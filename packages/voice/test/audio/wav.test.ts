@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { encodeG711 } from '../../src/audio/g711.ts'
+import { encodeG711 } from '../../src/audio/codec.ts'
 import { readWav, writeWav } from '../../src/audio/wav.ts'
 
 interface Chunks {

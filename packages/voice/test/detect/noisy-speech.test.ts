@@ -1,6 +1,6 @@
 import { fvad, type VoiceDetector } from '@svc/voice'
 import t from 'tap'
-import { gate } from '../../src/detect/gate.ts'
+import { gate } from '../../src/detect/silero.ts'
 import { findTurns, NOISES, recordSpeech, withNoise } from '../helpers/noisy-speech.ts'
 
 const recording = await recordSpeech()

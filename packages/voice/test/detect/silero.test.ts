@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { fvad, sileroVad, type VoiceDetector } from '@svc/voice'
 import t from 'tap'
-import { gate } from '../../src/detect/gate.ts'
+import { gate } from '../../src/detect/silero.ts'
 import { toyVad } from '../helpers/toy-vad.ts'
 
 const FRAME = 512

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AnswerDelivery } from '../../src/engines/answer-delivery.ts'
+import { AnswerDelivery } from '../../src/engines/answer-run.ts'
 
 t.test('texts are settled once the call reports what was played', async (t) => {
   const delivery = new AnswerDelivery((hasText) => t.equal(hasText, true))

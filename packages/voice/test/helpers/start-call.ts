@@ -13,7 +13,7 @@ import {
 } from '@svc/registry'
 import { Agent, type AgentOptions } from '@svc/runtime'
 import { scriptedModel, type Script } from '@svc/runtime/testing'
-import { toneDetector } from '../../src/testing/tone-detector.ts'
+import { toneDetector } from '../../src/testing/tone-codec.ts'
 import { toneSpeech } from '../../src/testing/tone-speech.ts'
 import { toneTranscription } from '../../src/testing/tone-transcription.ts'
 import { voiceLink, type TestVoiceLink, type VoiceLinkOptions } from '../../src/testing/voice-link.ts'

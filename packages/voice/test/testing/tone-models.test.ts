@@ -1,5 +1,4 @@
-import { decodeTones, encodeTones } from '../../src/testing/tone-codec.ts'
-import { toneDetector } from '../../src/testing/tone-detector.ts'
+import { decodeTones, encodeTones, toneDetector } from '../../src/testing/tone-codec.ts'
 import { toneSpeech } from '../../src/testing/tone-speech.ts'
 import { toneTranscription } from '../../src/testing/tone-transcription.ts'
 import t from 'tap'

@@ -2,7 +2,7 @@ import { decodeTones, encodeTones, ToneDecoder, ToneEncoder } from '../../src/te
 import * as fc from 'fast-check'
 import t from 'tap'
 import { joinSamples } from '../../src/audio/frames.ts'
-import { decodeG711, encodeG711 } from '../../src/audio/g711.ts'
+import { decodeG711, encodeG711 } from '../../src/audio/codec.ts'
 import { loadResampler } from '../../src/audio/resample.ts'
 
 const RATES = [8_000, 16_000, 22_050, 24_000, 44_100, 48_000]

@@ -1,12 +1,34 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { describeError } from '../../api/api-error.ts'
 import { announce } from '../../app/announcer.tsx'
 import { ErrorNotice } from '../../components/notice.tsx'
 import { StreamNotice } from '../../components/stream-notice.tsx'
+import { useSeen } from '../../components/use-seen.ts'
 import type { Conversation } from '../../models/conversation.ts'
 import type { RunModel } from '../../models/run-model.ts'
-import { Recalled } from './recalled.tsx'
-import { Asked, Live, type Again } from './turn.tsx'
+import type { SavedTurn } from '../../models/saved-turns.ts'
+import { WatchedRun } from '../../models/watched-run.ts'
+import { Asked, Live, Saved, type Again } from './turn.tsx'
+
+/**
+ * A turn as the session keeps it. Once it is in view it is as it was when it was said, with citations, structured output and members, for
+ * as long as the service keeps the log of its run.
+ */
+function Recalled({ turn, again }: { turn: SavedTurn; again: Again }) {
+  const [place, isSeen] = useSeen<HTMLDivElement>()
+  const watched = useMemo(() => new WatchedRun(turn.runId), [turn.runId])
+  useEffect(() => {
+    if (!isSeen) return undefined
+    watched.follow()
+    return () => watched.close()
+  }, [isSeen, watched])
+  const { run, stream } = watched
+  // Without the log there is what the session keeps.
+  const isWhole = stream.value?.is === 'over' && run.isOver
+  return (
+    <div ref={place}>{isWhole ? <Live run={run} again={again} /> : <Saved turn={turn} again={again} />}</div>
+  )
+}
 
 /** Everything that was said, oldest first; it stays at its end unless the visitor reads further up. */
 export function Transcript({ conversation, again }: { conversation: Conversation; again: Again }) {

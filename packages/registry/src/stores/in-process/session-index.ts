@@ -3,27 +3,82 @@ import {
   RUN_ERR_FENCED,
   RUN_ERR_SESSION_EXISTS,
   sessionKeyText,
+  type Continuation,
   type MessagePage,
   type MessageQuery,
   type SessionIndex,
   type SessionKey,
   type SessionPage,
   type SessionQuery,
+  type SessionStore,
   type StoredSession
 } from '@svc/contract'
 import {
   formatMessageCursor,
   formatSessionCursor,
+  isOwnTurn,
   parseMessageCursor,
   parseSessionCursor,
   titleOf,
+  type SessionLocks,
   type SessionPosition
 } from '@svc/contract/stores'
 import type { RunTable } from './run-table.ts'
 import type { SessionEntry } from './session-entry.ts'
-import { turnBefore } from './session-store.ts'
 import type { SessionTable } from './session-table.ts'
-import { requireTurn, type TurnTree } from './turn-tree.ts'
+import { requireTurn, runsOnBranch, type KeptTurn, type TurnTree } from './turn-tree.ts'
+
+/** Conversations in process memory. */
+export function createInProcessSessionStore(
+  runs: Pick<RunTable, 'requireEpoch'>,
+  locks: SessionLocks,
+  sessions: SessionTable
+): SessionStore {
+  return {
+    load(key, count, from) {
+      const session = sessions.get(sessionKeyText(key))
+      const last = turnBefore(sessions, session, from)
+      return session?.tree.messagesTo(last, { limit: count }).map(({ message }) => message!) ?? []
+    },
+    append(key, turnId, messages, fence, from) {
+      runs.requireEpoch(fence)
+      const previous = turnBefore(sessions, sessions.get(sessionKeyText(key)), from)
+      const session = sessions.ensure(key)
+      if (session.append(turnId, messages, previous)) sessions.changed(session, isOwnTurn(turnId))
+    },
+    hasTurn: (key, runId) => sessions.get(sessionKeyText(key))?.tree.findOf(runId) !== undefined,
+    remove: (key) => sessions.remove(sessionKeyText(key)),
+    removeTurns(key, runIds) {
+      const session = sessions.get(sessionKeyText(key))
+      if (session?.removeTurns(new Set(runIds)) === true && !session.isListed) sessions.remove(session.text)
+    },
+    keys: (query) => sessions.keys(query),
+    // The table enforces the bounds.
+    sweep: () => 0,
+    lock: (key, signal, holder, onPlace) => locks.lock(sessionKeyText(key), signal, holder, onPlace),
+    place: (key, runId, ifFree) => locks.place(sessionKeyText(key), runId, ifFree)
+  }
+}
+
+/** The turn that the next one of a run follows. @throws RUN_ERR_NO_TURN */
+function turnBefore(
+  sessions: SessionTable,
+  session: SessionEntry | undefined,
+  from: Continuation | undefined
+): KeptTurn | undefined {
+  if (from === undefined) return session?.tree.newest
+  const { runId, after, along } = from
+  if (along !== undefined && after === undefined) {
+    const branched = sessions.get(sessionKeyText(along))?.tree.isBranched
+    if (branched !== true) return session?.tree.newest
+  }
+  const own = session?.tree.findOf(runId)
+  if (own !== undefined || after === null) return own
+  if (along === undefined) return requireTurn(session?.tree, after!)
+  const leading = sessions.get(sessionKeyText(along))
+  const last = after === undefined ? leading?.tree.newest : requireTurn(leading?.tree, after)
+  return session?.tree.findOfAny(runsOnBranch(last))
+}
 
 /** The list of sessions in process memory. */
 export function createInProcessSessionIndex(

@@ -1,6 +1,6 @@
 import { isOfSession, sessionKeyText, type SessionKey, type SessionKeyQuery } from '@svc/contract'
 import { SessionFollowers } from '@svc/contract/stores'
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from './counter-store.ts'
 import { SessionEntry } from './session-entry.ts'
 import type { KeptTurn } from './turn-tree.ts'
 

@@ -1,7 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { randomId } from '@svc/contract'
+import { dropOldest, randomId } from '@svc/contract'
 import type { RealtimeSocket } from './realtime-socket.ts'
-import type { SpokenTurn } from './spoken-turn.ts'
 
 /** A call of a tool by the model; without `output` until its tools are done. Both are JSON. */
 export interface ConversationCall {
@@ -204,4 +203,52 @@ function toLine({ message, turn, call }: Entry): string[] {
     return call.output === undefined ? [] : [`Tool ${call.name} ${call.args} returned ${call.output}`]
   const { role, text } = message ?? { role: 'user', text: turn.text }
   return text === undefined || text === '' ? [] : [`${role === 'user' ? 'User' : 'Assistant'}: ${text}`]
+}
+
+/** A turn of the user, as the model received it. */
+export interface SpokenTurn {
+  readonly itemId: string
+  /** The words; undefined without a transcript. Resolves when they are complete, or will not come. */
+  readonly words: Promise<string | undefined>
+  /** The words, once they are complete. */
+  text: string | undefined
+  /** Base64 frames, until the words are known. */
+  audio: readonly string[]
+  /** The model's item before it, if it has items; `root` for the first one. */
+  after: string | undefined
+}
+
+/** A turn whose words may still arrive. */
+export interface OpenTurn extends SpokenTurn {
+  readonly resolve: (words: string | undefined) => void
+  /** Milliseconds of received audio. */
+  readonly startMs: number
+  isCommitted: boolean
+}
+
+/** Begins a turn. @param itemId default: a new one */
+export function openTurn(itemId: string | undefined, startMs: number): OpenTurn {
+  const { promise: words, resolve } = Promise.withResolvers<string | undefined>()
+  const id = itemId ?? `item_${randomId().replaceAll('-', '')}`
+  return {
+    itemId: id,
+    words,
+    resolve,
+    text: undefined,
+    audio: [],
+    after: undefined,
+    startMs,
+    isCommitted: false
+  }
+}
+
+const MAX_TURNS = 256
+
+/** The last turns of a call, by one of their ids. */
+export class RecentTurns extends Map<string, OpenTurn> {
+  override set(id: string, turn: OpenTurn): this {
+    super.set(id, turn)
+    dropOldest(this, MAX_TURNS)
+    return this
+  }
 }

@@ -2,17 +2,45 @@ import { isDeepStrictEqual } from 'node:util'
 import type { VoiceSettings } from '@svc/contract'
 import { RUN_ERR_MODEL_FAILED, RUN_ERR_MODEL_REFUSED } from '@svc/runtime'
 import type { EngineHost } from '../engine.ts'
+import { RATE, toSessionConfig, type Briefing } from './briefing.ts'
 import type { Conversation } from './conversation.ts'
+import { RealtimeCodec, type Abilities } from './realtime-codec.ts'
 import type { RealtimeModel } from './realtime-model.ts'
 import type { RealtimePlan } from './realtime-plan.ts'
 import type { RealtimeSocket } from './realtime-socket.ts'
-import { RealtimeCodec, type Abilities } from './realtime-codec.ts'
 import { ResponseQueue } from './response-queue.ts'
 import type { ServerEvent } from './server-event.ts'
-import { isFinished, refusedEventOf, timeLeftOf, toPlainCode } from './raw-event.ts'
-import { RATE, toSessionConfig, type Briefing } from './session-config.ts'
 import { Upstream } from './upstream.ts'
 import { UserSpeech } from './user-speech.ts'
+
+type Raw = Readonly<Record<string, unknown>>
+
+/** Milliseconds until Google ends a connection, of its `goAway` event; undefined if it does not say. */
+function timeLeftOf(raw: Raw): number | undefined {
+  const { timeLeft } = (raw['goAway'] ?? {}) as { timeLeft?: unknown }
+  const seconds = typeof timeLeft === 'string' ? Number.parseFloat(timeLeft) : Number.NaN
+  return seconds >= 0 ? seconds * 1_000 : undefined
+}
+
+/** True if Google marks the transcript of an utterance as complete. */
+function isFinished(raw: Raw): boolean {
+  const { serverContent, inputTranscription = serverContent?.inputTranscription } = raw as {
+    serverContent?: { inputTranscription?: { finished?: boolean } }
+    inputTranscription?: { finished?: boolean }
+  }
+  return inputTranscription?.finished === true
+}
+
+/** The id of the client's event that an `error` event is about. */
+function refusedEventOf(raw: Raw): string | undefined {
+  const { event_id: id } = (raw['error'] ?? {}) as { event_id?: unknown }
+  return typeof id === 'string' ? id : undefined
+}
+
+/** A code that is a plain word; anything else may quote what was sent. */
+function toPlainCode(code: string | undefined): string | undefined {
+  return code !== undefined && /^[a-z_]{1,64}$/.test(code) ? code : undefined
+}
 
 /** What a session is made of. */
 export interface SessionParts {

@@ -1,7 +1,13 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt
+} from '@ai-sdk/provider'
+import { RUN_ERR_CANCELED, type RunContext, type Runnable, type VoiceSettings } from '@svc/contract'
 import { defineRunnable } from '@svc/registry'
-import { RUN_ERR_CANCELED, type Runnable, type VoiceSettings } from '@svc/contract'
-import { runAgent } from '@svc/runtime/loop'
+import { createTurn, runAgent, RunEvents, RunGuard, type AgentPlan } from '@svc/runtime/loop'
 import { loadResampler } from '../../audio/resample.ts'
 import { readWav } from '../../audio/wav.ts'
 import { convertRate } from '../../speech/read-speech.ts'
@@ -9,25 +15,153 @@ import { AnswerRun } from '../answer-run.ts'
 import type {
   AnswerRequest,
   EngineHost,
-  PlayedAnswer,
   OpenVoiceEngine,
+  PlayedAnswer,
+  UserTurn,
   VoiceEngine,
   VoiceEngineEvent,
   WrittenTurn
 } from '../engine.ts'
-import { AudioDecoder } from './base64-audio.ts'
-import { briefFirst, briefStep, callerOf } from './briefing.ts'
-import { Conversation } from './conversation.ts'
-import { LateWords } from './late-words.ts'
-import { loadConversation } from './load-conversation.ts'
+import { briefFirst, briefStep, callerOf, RATE, type Briefing } from './briefing.ts'
+import { Conversation, textOf, type SpokenTurn } from './conversation.ts'
 import { ModelSession } from './model-session.ts'
-import { OtherMessages } from './other-messages.ts'
 import { RealtimeLanguageModel } from './realtime-language-model.ts'
 import type { RealtimeModel } from './realtime-model.ts'
 import type { RealtimePlan } from './realtime-plan.ts'
-import { RATE, type Briefing } from './session-config.ts'
+import type { ResponseEvent, WantedResponse } from './response-queue.ts'
 import { SpokenAnswer } from './spoken-answer.ts'
-import { SpokenText } from './spoken-text.ts'
+import { AudioDecoder } from './user-speech.ts'
+
+// The session's message for a turn without a transcript.
+const NO_WORDS = '[speech without a transcript]'
+
+/** The words of turns that a model answers before they are transcribed. */
+class LateWords {
+  readonly #turnOf: (itemId: string) => SpokenTurn | undefined
+  readonly #timeout: number
+
+  /** @param timeout milliseconds */
+  constructor(turnOf: (itemId: string) => SpokenTurn | undefined, timeout: number) {
+    this.#turnOf = turnOf
+    this.#timeout = timeout
+  }
+
+  /** The words of these turns as one text; undefined without a turn. Never rejects. */
+  async of(turns: readonly UserTurn[]): Promise<string | undefined> {
+    if (turns.length === 0) return undefined
+    const words = await Promise.all(turns.map((turn) => this.#wordsOf(turn)))
+    return words.join('\n')
+  }
+
+  async #wordsOf({ itemId, text }: UserTurn): Promise<string> {
+    if (text !== undefined) return text
+    const turn = this.#turnOf(itemId)
+    if (turn === undefined) return NO_WORDS
+    const late = new AbortController()
+    const timeout = sleep(this.#timeout, undefined, { signal: late.signal }).catch(() => undefined)
+    try {
+      return (await Promise.race([turn.words, timeout])) || NO_WORDS
+    } finally {
+      late.abort()
+      // No answer depends on it any more.
+      turn.audio = []
+    }
+  }
+}
+
+/** The conversation of the session so far, as a prompt without instructions. @throws RUN_ERR_STORE, the signal's reason */
+async function loadConversation(
+  plan: AgentPlan,
+  context: RunContext,
+  model: LanguageModelV4
+): Promise<LanguageModelV4Prompt> {
+  const { name } = plan
+  const guard = new RunGuard(context, plan.timeout)
+  const events = new RunEvents(context, name, 'agent')
+  const turn = createTurn(plan, { kind: 'agent', name, context, guard, events })
+  try {
+    await turn.lock()
+    await turn.begin({
+      message: undefined,
+      kept: context.messages,
+      system: '',
+      isNew: context.newSession,
+      limits: plan.history,
+      model
+    })
+    return turn.prompt
+  } finally {
+    guard.close()
+    turn.end()
+  }
+}
+
+/** Finds the messages that others added to the session of a call since its last turn, such as a chat in writing. */
+class OtherMessages {
+  readonly #loaded: number
+  #question: string | undefined
+
+  /** @param loaded the number of messages that the session had when the call began */
+  constructor(loaded: number) {
+    this.#loaded = loaded
+  }
+
+  /**
+   * The messages of others in the prompt of a turn, which ends with its question.
+   * @param words the question, as it will be saved
+   */
+  find(prompt: LanguageModelV4Prompt, words: Promise<string | undefined>): readonly LanguageModelV4Message[] {
+    const found = this.#find(prompt.filter(({ role }) => role !== 'system'))
+    void words.then((question) => (this.#question = question ?? this.#question))
+    return found
+  }
+
+  #find(messages: readonly LanguageModelV4Message[]): readonly LanguageModelV4Message[] {
+    const earlier = messages.slice(0, messages.findLastIndex(isUser))
+    if (this.#question === undefined) return earlier.slice(this.#loaded)
+    const last = earlier.findLastIndex((message) => isUser(message) && textOf(message) === this.#question)
+    const next = earlier.findIndex((message, index) => index > last && isUser(message))
+    return last < 0 || next < 0 ? [] : earlier.slice(next)
+  }
+}
+
+const isUser = ({ role }: LanguageModelV4Message) => role === 'user'
+
+/** A text of the call that the model is asked to speak. */
+class SpokenText implements WantedResponse {
+  readonly answers = false
+  readonly modality = 'audio'
+  readonly instructions: string
+  readonly #onAudio: (itemId: string, base64: string) => void
+  readonly #onEnd: (text: SpokenText) => void
+  #hasBegun = false
+
+  constructor(
+    text: string,
+    onAudio: (itemId: string, base64: string) => void,
+    onEnd: (text: SpokenText) => void
+  ) {
+    this.instructions = `Say exactly this text, and nothing before or after it: ${JSON.stringify(text)}`
+    this.#onAudio = onAudio
+    this.#onEnd = onEnd
+  }
+
+  take(event: ResponseEvent): void {
+    if (event.type !== 'audio-delta') return
+    this.#hasBegun = true
+    this.#onAudio(event.itemId, event.delta)
+  }
+
+  // What was spoken in part is not repeated.
+  restart(): boolean {
+    if (this.#hasBegun) this.end()
+    return !this.#hasBegun
+  }
+
+  end(): void {
+    this.#onEnd(this)
+  }
+}
 
 // The input of a turn until its words are known, which is when it is saved.
 const NO_WORDS_YET = '[speech]'
