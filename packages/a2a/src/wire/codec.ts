@@ -25,6 +25,8 @@ export interface VersionTraits {
   readonly pushes: 'task' | 'event'
   /** A second path of the extended card, beside the endpoint. */
   readonly extendedCardPath: string | undefined
+  /** The full name of the service over gRPC. */
+  readonly grpcService: string
 }
 
 /** One version on one binding: neutral requests, results and errors ↔ plain JSON. */
@@ -52,6 +54,8 @@ export interface ClientCodec extends Pick<VersionTraits, ClientTrait> {
   readonly headers: Readonly<Record<string, string>>
   /** The parameters of a message. */
   encodeSend(message: Message): Record<string, unknown>
+  /** The message of a request over gRPC, from the parameters over HTTP+JSON. */
+  toGrpcRequest(params: Readonly<Record<string, unknown>>): object
   /** @throws A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_PARAMS */
   decodeAnswer(answer: unknown): TaskEvent
 }

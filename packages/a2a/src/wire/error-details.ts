@@ -22,5 +22,5 @@ export interface DetailJson {
 
 /** @param seconds after which to try again */
 export function toRetryInfo(seconds: number): DetailJson {
-  return { '@type': `${TYPE}RetryInfo`, retryDelay: { seconds: Math.ceil(seconds) } }
+  return { '@type': `${TYPE}RetryInfo`, retryDelay: `${Math.ceil(seconds)}s` }
 }

@@ -145,7 +145,7 @@ t.test('credentials: the status, a challenge, and no message of the refused is r
     t.match(String(err.metadata.get('www-authenticate')[0]), challenge)
     t.notMatch(err.message, 'secret')
     if (authorization === 'Bearer limited')
-      t.match(detailsOf(err), [{ reason: 'APP_ERR_RATE' }, { type: 'RetryInfo', retryDelay: { seconds: 7 } }])
+      t.match(detailsOf(err), [{ reason: 'APP_ERR_RATE' }, { type: 'RetryInfo', retryDelay: '7s' }])
   }
   t.match(await ask('bearer me', { 'x-key': 'k', cookie: 'a=b' }), { task: { status: {} } })
   t.same(seen.at(-1), { token: 'me', key: 'k', cookies: {}, cookie: undefined })

@@ -13,6 +13,7 @@ import { grpcTransport } from '@svc/a2a/grpc'
 import { createContext } from '@svc/registry'
 import t, { type Test } from 'tap'
 import { methodsOf } from '../../src/grpc/grpc-methods.ts'
+import { encodeMessage } from '../../src/grpc/messages.ts'
 
 type Call = ServerWritableStream<Buffer, Buffer>
 
@@ -36,11 +37,11 @@ async function serve(t: Test, script: Script, options: Partial<RemoteAgentOption
           called.push(name)
           seen.push(call.metadata)
           const act = name === 'SendStreamingMessage' ? script.stream : script.subscribe
-          act!(call, (event) => call.write(response.encode(event)))
+          act!(call, (event) => call.write(encodeMessage(response, event)))
         }
       : (_call: ServerUnaryCall<Buffer, Buffer>, reply: (err: object | null, bytes?: Buffer) => void) => {
           called.push(name)
-          reply(null, response.encode(script.get?.() ?? {}))
+          reply(null, encodeMessage(response, script.get?.() ?? {}))
         }
     server.register(path, handler as never, asIs, asIs, isStreaming ? 'serverStream' : 'unary')
   }

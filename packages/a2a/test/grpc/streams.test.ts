@@ -121,10 +121,7 @@ t.test(
     while (!runs.draining) await new Promise(setImmediate)
     const err = await failureOf(client.call('SendMessage', sayV1('x')))
     t.equal(err.code, status.UNAVAILABLE)
-    t.match(detailsOf(err), [
-      { reason: 'RUN_ERR_DRAINING' },
-      { type: 'RetryInfo', retryDelay: { seconds: /\d+/ } }
-    ])
+    t.match(detailsOf(err), [{ reason: 'RUN_ERR_DRAINING' }, { type: 'RetryInfo', retryDelay: /^\d+s$/ }])
     t.match(await client.call('GetTask', { id: task.id }), { status: { state: 'TASK_STATE_WORKING' } })
     const stream = client.open('SubscribeToTask', { id: task.id })
     const events = Array.fromAsync<Record<string, unknown>>(stream)

@@ -1,3 +1,5 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Any } from '@bufbuild/protobuf/wkt'
 import {
   ChannelCredentials,
   Client,
@@ -8,8 +10,7 @@ import {
   type ServiceError
 } from '@grpc/grpc-js'
 import { methodsOf } from '../../src/grpc/grpc-methods.ts'
-import { compileMessages } from '../../src/grpc/protobuf/compile-messages.ts'
-import { ERROR_MESSAGES } from '../../src/wire/proto-for.ts'
+import { decodeMessage, encodeMessage, messageOf } from '../../src/grpc/messages.ts'
 import type { ProtocolVersion } from '../../src/wire/versions.ts'
 
 type Json = Record<string, unknown>
@@ -59,8 +60,8 @@ export function connectGrpc(
     const { path, request, response } = named(name)
     const call = client.makeServerStreamRequest<object, Json>(
       path,
-      (json) => request.encode(json),
-      (bytes) => response.decode(bytes, 1000),
+      (json) => encodeMessage(request, json),
+      (bytes) => decodeMessage(response, bytes, 1000),
       params,
       toMetadata(options),
       options
@@ -77,8 +78,8 @@ export function connectGrpc(
         const { path, request, response } = named(name)
         const call = client.makeUnaryRequest<object, Json>(
           path,
-          (json) => request.encode(json),
-          (bytes) => response.decode(bytes, 1000),
+          (json) => encodeMessage(request, json),
+          (bytes) => decodeMessage(response, bytes, 1000),
           params,
           toMetadata(options),
           options,
@@ -95,7 +96,7 @@ export function connectGrpc(
         )
       return new Promise((resolve, reject) => {
         client.makeUnaryRequest(path, asIs, asIs, bytes, (err, answer) =>
-          err === null ? resolve(response.decode(answer!, 1000)) : reject(err)
+          err === null ? resolve(decodeMessage(response, answer!, 1000)) : reject(err)
         )
       })
     }
@@ -108,17 +109,15 @@ function toMetadata({ metadata = {} }: GrpcCallOptions): Metadata {
   return all
 }
 
-const errors = compileMessages({ messages: ERROR_MESSAGES, enums: {} })
-
 /** The details of an error, each with its type. */
 export function detailsOf({ metadata }: ServiceError): Json[] {
   const [bytes] = metadata.get('grpc-status-details-bin')
-  const { details = [] } = errors('Status').decode(bytes as Buffer, 9) as {
-    details?: { typeUrl: string; value: string }[]
+  const { details } = fromBinary(messageOf('google.rpc.Status'), bytes as Buffer) as unknown as {
+    details: Any[]
   }
   return details.map(({ typeUrl, value }) => {
-    const type = typeUrl.replace('type.googleapis.com/google.rpc.', '')
-    return { type, ...errors(type).decode(Buffer.from(value ?? '', 'base64'), 9) }
+    const name = typeUrl.replace('type.googleapis.com/', '')
+    return { type: name.replace('google.rpc.', ''), ...decodeMessage(messageOf(name), value, 9) }
   })
 }
 

@@ -1,11 +1,13 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Any } from '@bufbuild/protobuf/wkt'
 import { status as codes, type ServiceError } from '@grpc/grpc-js'
 import { isProtocolCode, protocolFault } from '../../client/connection/remote-fault.ts'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
-import { ERROR_MESSAGES } from '../../wire/proto-for.ts'
 import { parseRefusal } from '../../wire/read-refusal.ts'
-import { compileMessages } from '../protobuf/compile-messages.ts'
+import { decodeMessage, messageOf } from '../messages.ts'
 
-const typeOf = compileMessages({ messages: ERROR_MESSAGES, enums: {} })
+const Status = messageOf('google.rpc.Status')
+const ErrorInfo = messageOf('google.rpc.ErrorInfo')
 const DETAILS = 'grpc-status-details-bin'
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
 /** Levels of nesting of an error's details. */
@@ -51,12 +53,10 @@ function detailsOf({ code, metadata }: ServiceError): object[] {
   const unnamed = code === codes.NOT_FOUND ? [{ reason: 'TASK_NOT_FOUND' }] : []
   if (!(bytes instanceof Uint8Array)) return unnamed
   try {
-    const { details = [] } = typeOf('Status').decode(bytes, LEVELS) as {
-      details?: { typeUrl?: string; value?: string }[]
-    }
+    const { details } = fromBinary(Status, bytes) as unknown as { details: Any[] }
     return details
       .filter(({ typeUrl }) => typeUrl === ERROR_INFO)
-      .map(({ value = '' }) => typeOf('ErrorInfo').decode(Buffer.from(value, 'base64'), LEVELS))
+      .map(({ value }) => decodeMessage(ErrorInfo, value, LEVELS))
   } catch {
     return unnamed
   }

@@ -7,10 +7,10 @@ import type {
   RemoteTransport
 } from '../../client/connection/transport.ts'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
-import { toGrpcParams } from '../../wire/proto-for.ts'
+import { clientCodecFor } from '../../wire/codec-for.ts'
 import { GrpcTransportOptionsSchema, requireGrpcOptions, type GrpcTransportOptions } from '../grpc-options.ts'
 import { methodOf, type GrpcMethod } from '../grpc-methods.ts'
-import { BadProtoError } from '../protobuf/proto-bytes.ts'
+import { BadProtoError, decodeMessage, encodeMessage } from '../messages.ts'
 import { GrpcChannels, locateGrpc, toMetadata } from './grpc-channels.ts'
 import { isBroken, toRemoteError } from './grpc-fault.ts'
 
@@ -98,13 +98,13 @@ function lateError(isBegun: boolean, ms: number): Error {
 }
 
 function encode({ request }: GrpcMethod, { version, params }: Request): Buffer {
-  return request.encode(toGrpcParams(version, params))
+  return encodeMessage(request, clientCodecFor(version, 'rest').toGrpcRequest(params))
 }
 
 function decode({ response }: GrpcMethod, bytes: Buffer, limits: Request['limits']): unknown {
   limits.take(bytes.length)
   try {
-    return response.decode(bytes, LEVELS)
+    return decodeMessage(response, bytes, LEVELS)
   } catch (err) {
     if (err instanceof BadProtoError) throw new A2A_ERR_BAD_ANSWER(`as a message of gRPC, ${err.message}`)
     throw err

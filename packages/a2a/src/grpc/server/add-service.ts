@@ -11,9 +11,8 @@ import { perform } from '../../bindings/binding.ts'
 import type { GrpcHost } from '../../bindings/grpc-binding.ts'
 import { negotiateVersion } from '../../bindings/negotiate-version.ts'
 import { A2A_ERR_BAD_PROTO } from '../../errors.ts'
-import { findJsonFault } from '@svc/contract'
 import type { TaskStream } from '../../tasks/task-stream.ts'
-import { BadProtoError } from '../protobuf/proto-bytes.ts'
+import { BadProtoError, decodeMessage, encodeMessage } from '../messages.ts'
 import { knownCaller } from './authenticate-calls.ts'
 import { GrpcCaller, MetadataAnswer } from './grpc-caller.ts'
 import type { GrpcMethod } from '../grpc-methods.ts'
@@ -55,7 +54,7 @@ async function answer(host: GrpcHost, method: GrpcMethod, call: Unary, reply: se
   const { codec, operation, response } = method
   try {
     const result = await execute(host, method, caller, call)
-    reply(null, response.encode((codec.encode[operation] as (value: unknown) => object)(result)))
+    reply(null, encodeMessage(response, (codec.encode[operation] as (value: unknown) => object)(result)))
   } catch (err) {
     reply(toRefusal(err, codec, caller))
   }
@@ -66,7 +65,7 @@ async function stream(host: GrpcHost, method: GrpcMethod, call: Streaming): Prom
   const { codec, response } = method
   try {
     const events = (await execute(host, method, caller, call)) as TaskStream
-    await sendEvents(host.surface, events, call, (event) => response.encode(codec.encodeEvent(event)))
+    await sendEvents(host.surface, events, call, (event) => encodeMessage(response, codec.encodeEvent(event)))
     call.end()
   } catch (err) {
     if (!call.destroyed) call.emit('error', toRefusal(err, codec, caller))
@@ -90,14 +89,10 @@ function callerOf(host: GrpcHost, call: Unary | Streaming): GrpcCaller {
 }
 
 function decode({ request }: GrpcMethod, bytes: Buffer, jsonDepth: number): Record<string, unknown> {
-  let params
   try {
-    params = request.decode(bytes, jsonDepth)
+    return decodeMessage(request, bytes, jsonDepth)
   } catch (err) {
     if (err instanceof BadProtoError) throw new A2A_ERR_BAD_PROTO(err.message)
     throw err
   }
-  const fault = findJsonFault(params, jsonDepth)
-  if (fault !== undefined) throw new A2A_ERR_BAD_PROTO(fault)
-  return params
 }

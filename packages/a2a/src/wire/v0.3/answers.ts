@@ -26,6 +26,7 @@ export const clientV03: ClientCodec = {
   hasTenants: codecV03.hasTenants,
   headers: {},
   encodeSend,
+  toGrpcRequest: (params) => params,
   decodeAnswer
 }
 

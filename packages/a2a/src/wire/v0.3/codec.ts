@@ -50,6 +50,7 @@ export const codecV03: Codec = {
   pushes: 'task',
   // Of 0.2: https://a2a-protocol.org/v0.2.6/specification/#710-agentauthenticatedextendedcard
   extendedCardPath: '/agent/authenticatedExtendedCard',
+  grpcService: 'a2a.v1.A2AService',
   decode: {
     send: decodeSend,
     stream: decodeSend,

@@ -18,7 +18,13 @@ const decode = createAnswerDecoder({
 export const restClientV03: ClientCodec = {
   ...clientV03,
   encodeSend,
+  toGrpcRequest,
   decodeAnswer: (answer) => decodeProtoAnswer(decode, answer)
+}
+
+// Names of resources are in the place of ids.
+function toGrpcRequest({ id, ...params }: Readonly<Record<string, unknown>>): object {
+  return id === undefined ? params : { ...params, name: `tasks/${id as string}` }
 }
 
 function encodeSend(message: Message): Record<string, unknown> {

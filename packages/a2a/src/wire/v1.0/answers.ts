@@ -14,6 +14,7 @@ export const clientV10: ClientCodec = {
   hasTenants: codecV10.hasTenants,
   headers: { 'a2a-version': '1.0' },
   encodeSend,
+  toGrpcRequest: (params) => params,
   decodeAnswer: (answer) => decodeProtoAnswer(decode, answer)
 }
 

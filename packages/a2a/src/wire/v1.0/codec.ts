@@ -55,6 +55,7 @@ export const codecV10: Codec = {
   streamsRefusals: false,
   pushes: 'event',
   extendedCardPath: undefined,
+  grpcService: 'lf.a2a.v1.A2AService',
   decode: {
     send: decodeSend,
     stream: decodeSend,

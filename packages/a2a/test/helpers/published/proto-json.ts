@@ -1,5 +1,5 @@
+import { ScalarType, type DescEnum, type DescField, type DescMessage } from '@bufbuild/protobuf'
 import * as fc from 'fast-check'
-import type { ProtoField, ProtoTable } from '../../../src/wire/proto-table.ts'
 
 type Json = Record<string, unknown>
 
@@ -23,42 +23,56 @@ const SCALARS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   Value: value,
   Timestamp: fc
     .date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true })
+    // The SDK writes whole seconds with a fraction.
+    .filter((at) => at.getMilliseconds() !== 0)
     .map((at) => at.toISOString())
 }
 
-/** Random JSON of a message, with every field of its table and none that is unset. */
-export function jsonOf(table: ProtoTable, message: string, depth = 0): fc.Arbitrary<Json> {
-  const fields = Object.entries(table.messages[message]!)
-  const plain = fields.filter(([, [, type]]) => !type.endsWith('|'))
-  const oneOf = fields.filter(([, [, type]]) => type.endsWith('|') && (depth < DEEPEST || isScalar(type)))
-  const rest = plain.filter(([, [, type]]) => depth < DEEPEST || isScalar(type))
+/** Random JSON of a message, with every field of its description and none that is unset. */
+export function jsonOf(message: DescMessage, depth = 0): fc.Arbitrary<Json> {
+  const fields = message.fields.filter((field) => depth < DEEPEST || typeOf(field) in SCALARS)
+  const oneOf = fields.filter(isMember)
   const record = fc.record(
-    Object.fromEntries(rest.map(([name, field]) => [name, valueOf(table, field, depth)])),
+    Object.fromEntries(
+      fields.filter((field) => !isMember(field)).map((field) => [field.jsonName, valueOf(field, depth)])
+    ),
     { requiredKeys: [] }
   )
   if (oneOf.length === 0) return record as fc.Arbitrary<Json>
   const member = fc.oneof(
-    ...oneOf.map(([name, field]) => valueOf(table, field, depth).map((each) => ({ [name]: each })))
+    ...oneOf.map((field) => valueOf(field, depth).map((each) => ({ [field.jsonName]: each })))
   )
   return fc.tuple(record, member).map(([one, other]) => ({ ...one, ...other }))
 }
 
-function valueOf(table: ProtoTable, [, marked]: ProtoField, depth: number): fc.Arbitrary<unknown> {
-  const type = marked.replace(/[^\w]+$/, '')
-  const names = table.enums[type]
+/** The name of a field's type: a scalar, an enum or a message. */
+export function typeOf({ scalar, enum: names, message }: DescField): string {
+  return scalar === undefined ? (message ?? names)!.name : ScalarType[scalar]!.toLowerCase()
+}
+
+/** True for a member of a oneof. */
+export function isMember({ oneof }: DescField): boolean {
+  return oneof !== undefined
+}
+
+/** The names of an enum, without the one for unset. */
+export function namesOf({ values }: DescEnum): string[] {
+  return values.slice(1).map(({ name }) => name)
+}
+
+function valueOf(field: DescField, depth: number): fc.Arbitrary<unknown> {
+  const type = typeOf(field)
   const one =
     SCALARS[type] ??
-    (names === undefined ? jsonOf(table, type, depth + 1) : fc.constantFrom(...names.slice(1)))
-  if (marked.endsWith('[]')) return fc.array(one, { minLength: 1, maxLength: 2 })
-  if (marked.endsWith('{}')) return fc.dictionary(key, one, { minKeys: 1, maxKeys: 2 })
-  if (!/[?|]$/.test(marked)) return one
+    (field.message === undefined
+      ? fc.constantFrom(...namesOf(field.enum!))
+      : jsonOf(field.message, depth + 1))
+  if (field.fieldKind === 'list') return fc.array(one, { minLength: 1, maxLength: 2 })
+  if (field.fieldKind === 'map') return fc.dictionary(key, one, { minKeys: 1, maxKeys: 2 })
+  if (!isMember(field) && !field.proto.proto3Optional) return one
   // With presence, an unset value is a value too.
   const unset: Json = { string: '', bool: false, int32: 0, bytes: '' }
   return type in unset ? fc.oneof(one, fc.constant(unset[type])) : one
-}
-
-function isScalar(marked: string): boolean {
-  return marked.replace(/[^\w]+$/, '') in SCALARS
 }
 
 /** The same without nulls in Structs and Values: the code of the SDK takes a Value that is null for one that is not set. */
