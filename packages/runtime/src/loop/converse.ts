@@ -38,52 +38,53 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
     loop = await begin()
     let finishReason: FinishReason = 'max-steps'
     let text = ''
-    while (loop.mayStep) {
+    steps: while (loop.mayStep) {
       const opened = await loop.open()
       const { step } = opened
       const { delivered } = loop
       delivered?.begin(step)
       for (let part; (part = await step.next()) !== undefined;) yield part
       const { answer } = step
-      const isInterrupted = delivered?.isInterrupted === true
-      const calls = answer.toolCalls.length > 0
-      const { structured, correction, fault } = calls || isInterrupted ? UNCHECKED : await loop.check(answer)
-      const isDone = !(calls || isInterrupted || correction !== undefined || fault !== undefined)
-      const isSteered = isDone && !loop.closeSteering()
-      const mayContinue = calls || isSteered || correction !== undefined || !isText(answer)
-      const { part, stored } = loop.end(opened, mayContinue)
-      delivered?.send(answer, isInterrupted || !(calls || correction !== undefined), isInterrupted)
+      const after = await follow(loop, answer)
+      const { part, stored } = loop.end(opened, mayContinue(after, answer))
+      delivered?.send(
+        answer,
+        after.next !== 'tools' && after.next !== 'correct',
+        after.next === 'interrupted'
+      )
       yield part
-      if (isInterrupted) {
-        yield* skipTools(loop, opened)
-        finishReason = 'stop'
-        break
+      switch (after.next) {
+        case 'tools': {
+          // A call that a crash interrupts is not repeated only if its step is recorded.
+          const storing = stored()
+          if (isPromise(storing)) await storing
+          yield* useTools(loop, opened, channel)
+          const stopReason = await loop.stopReason()
+          if (stopReason === undefined || !loop.closeSteering()) continue
+          finishReason = stopReason
+          break steps
+        }
+        case 'correct':
+          loop.askToCorrect(answer, after.correction)
+          continue
+        case 'steered': {
+          const storing = stored()
+          if (isPromise(storing)) await storing
+          loop.goOn(opened)
+          continue
+        }
+        case 'answered':
+          if (after.structured !== undefined) yield await toStructured(loop, after.structured.value)
+          loop.record(opened, [])
+          ;({ text, finishReason } = answer)
+          break steps
+        case 'interrupted':
+          yield* skipTools(loop, opened)
+          finishReason = 'stop'
+          break steps
+        case 'failed':
+          throw after.err
       }
-      if (fault !== undefined) throw fault.err
-      if (correction !== undefined) {
-        loop.askToCorrect(answer, correction)
-        continue
-      }
-      if (isSteered) {
-        const storing = stored()
-        if (isPromise(storing)) await storing
-        loop.goOn(opened)
-        continue
-      }
-      if (!calls) {
-        if (structured !== undefined) yield await toStructured(loop, structured.value)
-        loop.record(opened, [])
-        ;({ text, finishReason } = answer)
-        break
-      }
-      // A call that a crash interrupts is not repeated only if its step is recorded.
-      const storing = stored()
-      if (isPromise(storing)) await storing
-      yield* useTools(loop, opened, channel)
-      const stopReason = await loop.stopReason()
-      if (stopReason === undefined || !loop.closeSteering()) continue
-      finishReason = stopReason
-      break
     }
     await loop.save()
     isSaved = true
@@ -104,7 +105,30 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
   }
 }
 
-const UNCHECKED: Checked = {}
+/** What follows a step: its tools, another step that corrects or continues it, or the end of the turn. */
+type After =
+  | { readonly next: 'tools' }
+  | { readonly next: 'correct'; readonly correction: string }
+  /** A message has joined the run that no step has read. */
+  | { readonly next: 'steered' }
+  | { readonly next: 'answered'; readonly structured: Checked['structured'] }
+  | { readonly next: 'interrupted' }
+  | { readonly next: 'failed'; readonly err: unknown }
+
+async function follow(loop: ModelLoop, answer: ModelAnswer): Promise<After> {
+  if (loop.delivered?.isInterrupted === true) return { next: 'interrupted' }
+  if (answer.toolCalls.length > 0) return { next: 'tools' }
+  const checking = loop.check(answer)
+  const { structured, correction, fault } = isPromise(checking) ? await checking : checking
+  if (fault !== undefined) return { next: 'failed', err: fault.err }
+  if (correction !== undefined) return { next: 'correct', correction }
+  return loop.closeSteering() ? { next: 'answered', structured } : { next: 'steered' }
+}
+
+/** True if another step may follow, or what the step has is not in the log as text. */
+function mayContinue({ next }: After, answer: ModelAnswer): boolean {
+  return next === 'correct' || next === 'steered' || answer.toolCalls.length > 0 || !isText(answer)
+}
 
 function isText({ content }: ModelAnswer): boolean {
   return content.every(({ type }) => type === 'text' || type === 'reasoning')

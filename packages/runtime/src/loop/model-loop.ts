@@ -229,11 +229,14 @@ export class ModelLoop {
   }
 
   /** Checks an answer against the output. */
-  async check(answer: ModelAnswer): Promise<Checked> {
-    if (this.#output === undefined) return NOTHING
+  check(answer: ModelAnswer): Awaitable<Checked> {
+    return this.#output === undefined ? NOTHING : this.#checkBy(this.#output, answer)
+  }
+
+  async #checkBy(output: OutputCheck, { text }: ModelAnswer): Promise<Checked> {
     try {
-      const correction = await this.#host.guard.wait(this.#output.check(answer.text))
-      return correction === undefined ? { structured: { value: this.#output.value } } : { correction }
+      const correction = await this.#host.guard.wait(output.check(text))
+      return correction === undefined ? { structured: { value: output.value } } : { correction }
     } catch (err) {
       return { fault: { err } }
     }
