@@ -13,12 +13,16 @@ import {
   type Tool
 } from '@svc/runtime'
 import { AgentOptionsSchema, nameOf, optional, prefixErrors, strict, TimeoutsSchema } from '@svc/runtime/loop'
-import { BROWSER_OPTIONS, BROWSER_TIMES, type BrowserOptions } from './browser-options.ts'
+import {
+  BROWSER_OPTIONS,
+  BROWSER_TIMES,
+  planBrowser,
+  type BrowserOptions,
+  type BrowserPlan
+} from './plan-browser.ts'
 import { createBrowserTools } from './browser-tools.ts'
 import { RUN_ERR_BAD_BROWSER } from './errors.ts'
-import { planBrowser, type BrowserPlan } from './plan-browser.ts'
-import { BOUNDARY_RULE, enclosedIn, withoutEnclosed } from './visit/boundary.ts'
-import { Visits } from './visit/visit.ts'
+import { BOUNDARY_RULE, enclosedIn, Visits, withoutEnclosed } from './visit/visit.ts'
 
 /** The options of a browser agent: those of an agent, and those of browser tools. Times are milliseconds. */
 export interface BrowserAgentOptions<Output extends Schema = Schema>

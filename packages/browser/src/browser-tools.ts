@@ -1,14 +1,23 @@
 import { requireOptions } from '@svc/contract'
 import { defineTool, type Tool } from '@svc/runtime'
 import { compileSchema, createTool, schemaError, type CompiledSchema } from '@svc/runtime/loop'
-import type { Action, Args } from './actions/action.ts'
-import { ELEMENT_ACTIONS } from './actions/element-actions.ts'
-import { FILE_ACTIONS } from './actions/file-actions.ts'
-import { PAGE_ACTIONS } from './actions/page-actions.ts'
-import { READING_ACTIONS } from './actions/reading-actions.ts'
-import { BrowserOptionsSchema, type ActionName, type BrowserOptions, type See } from './browser-options.ts'
+import {
+  ELEMENT_ACTIONS,
+  FILE_ACTIONS,
+  PAGE_ACTIONS,
+  READING_ACTIONS,
+  type Action,
+  type Args
+} from './actions.ts'
+import {
+  BrowserOptionsSchema,
+  planBrowser,
+  type ActionName,
+  type BrowserOptions,
+  type BrowserPlan,
+  type See
+} from './plan-browser.ts'
 import { RUN_ERR_BAD_BROWSER } from './errors.ts'
-import { planBrowser, type BrowserPlan } from './plan-browser.ts'
 import { serveAction } from './visit/serve-action.ts'
 import { Visits } from './visit/visit.ts'
 

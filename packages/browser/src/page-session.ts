@@ -1,5 +1,5 @@
 import type { Browser, CDPSession, Page } from 'playwright-core'
-import { withinTime } from './deadline.ts'
+import { withinTime } from './browser.ts'
 
 const sessions = new WeakMap<Page, Promise<CDPSession>>()
 

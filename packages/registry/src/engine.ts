@@ -2,12 +2,17 @@ export { Exposed } from './access/exposed.ts'
 export { Exposures } from './access/exposures.ts'
 export { POLICY_OPTIONS, resolvePolicy, type Policy, type PolicyOptions } from './access/policy.ts'
 export { WireSchema } from './access/surface-options.ts'
-export { requireFreePlace, rootOf } from './app/app-scope.ts'
+export {
+  findEntry,
+  requireFreePlace,
+  requireNode,
+  resolveFrom,
+  rootOf,
+  splitRegisterOptions,
+  warnOfTimeouts
+} from './app/app-scope.ts'
 export { requireEngine, requireNoEngine } from './app/engine-order.ts'
 export { ensureEngine } from './app/ensure-engine.ts'
-export { findEntry, resolveFrom } from './app/find-entry.ts'
-export { splitRegisterOptions } from './app/register-options.ts'
-export { requireNode, warnOfTimeouts } from './app/start-checks.ts'
 export { completeFinish } from './engine/complete-finish.ts'
 export { defaultEvents } from './engine/create-context.ts'
 export { requireAnswer } from './engine/inputs/require-answer.ts'
@@ -23,35 +28,35 @@ export { hasCallerOptions, prepareStart, requireCaller, requireConversation } fr
 export { badInput, requireInput } from './engine/require-input.ts'
 export { toPendingApproval, toPendingInput, toRunRecord } from './engine/to-run-record.ts'
 export { removeRun } from './erasure/remove-runs.ts'
-export { emitEvent, type EventFields, type EventOrigin } from './events/emit-event.ts'
+export { emitEvent, type EventFields, type EventOrigin } from './events/event-bus.ts'
 export { hasReport, RunReport } from './events/run-report.ts'
 export { keepFile, sha256Of, type MadeFile } from './files/keep-file.ts'
-export { createPublicLookup, isPublicHost } from './outbound/public-hosts.ts'
-export { safePost } from './outbound/safe-post.ts'
 export {
+  createPublicLookup,
+  isPublicHost,
   readTarget,
   requirePublicTarget,
+  safePost,
   UnsafeTargetError,
   type Lookup,
   type TargetRules
-} from './outbound/safe-target.ts'
-export { redactLog } from './redaction/redact-log.ts'
-export { createRedact } from './redaction/redact-value.ts'
+} from './outbound/safe-post.ts'
+export { createRedact, redactLog } from './redaction/redact-value.ts'
 export { collectStream, leaveStream, ResultCollector } from './runnables/collect-stream.ts'
-export { renameRunnable } from './runnables/define-runnable.ts'
-export { namedEntries, toRunnables } from './runnables/named-runnables.ts'
-export { withOrigin } from './runnables/runnable-identity.ts'
-export { formatPosition, presentOf } from './sessions/channel-position.ts'
-export { partsOfTurn } from './sessions/parts-of-turn.ts'
-export { readTurn, readTurns, type Turn } from './sessions/read-turns.ts'
+export { namedEntries, renameRunnable, toRunnables, withOrigin } from './runnables/define-runnable.ts'
+export { formatPosition, presentOf } from './sessions/session-tails.ts'
+export { partsOfTurn, readTurn, readTurns, type Turn } from './sessions/read-turns.ts'
 export { toSession } from './sessions/sessions.ts'
-export { createInProcessControlBus } from './stores/in-process/control-bus.ts'
-export { createInProcessCounterStore, MAX_COUNTER_WINDOW } from './stores/in-process/counter-store.ts'
+export {
+  createInProcessControlBus,
+  createInProcessCounterStore,
+  MAX_COUNTER_WINDOW
+} from './stores/in-process/nodes.ts'
 export {
   createInProcessBrowserStateStore,
   createInProcessRemoteSessionStore
 } from './stores/in-process/session-states.ts'
 export { isReported } from './stores/upkeep/store-watch.ts'
 export { steerOf } from './turns/steering.ts'
-export { hostOf } from './webhooks/check-webhook.ts'
+export { hostOf } from './webhooks/send-message.ts'
 export { reportedChange } from './webhooks/webhook-event.ts'

@@ -8,8 +8,7 @@ export type {
   RunEngineOptions
 } from './options.ts'
 export { createRegistry, globalRegistry, type Registry, type RegistryChange } from './registry.ts'
-export { defineRunnable } from './runnables/define-runnable.ts'
-export type { NamedRunnables } from './runnables/named-runnables.ts'
+export { defineRunnable, type NamedRunnables } from './runnables/define-runnable.ts'
 export { whileServing } from './app/while-serving.ts'
 
 export type { AppPolicy } from './access/policy.ts'
@@ -344,8 +343,7 @@ export {
   type YieldedPart
 } from '@svc/contract'
 
-export { channelName } from './events/emit-event.ts'
-export { createEventBus } from './events/create-event-bus.ts'
+export { channelName, createEventBus } from './events/event-bus.ts'
 export { createContext, type ContextOptions } from './engine/create-context.ts'
 export { removeSubject, type RemovedSubject } from './erasure/remove-subject.ts'
 export { removeSession, type RemovalOptions, type RemovedSession } from './erasure/remove-session.ts'

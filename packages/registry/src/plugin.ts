@@ -18,8 +18,7 @@ import type { RunEngine } from './engine/run-engine.ts'
 import type { Schedules } from './schedules/schedules.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
-import { defaultCloseDelay, serveOn } from './app/serve-on.ts'
-import { whileServing } from './app/while-serving.ts'
+import { defaultCloseDelay, serveOn, whileServing } from './app/while-serving.ts'
 
 const NAME = '@svc/registry'
 

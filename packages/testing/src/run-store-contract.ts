@@ -1,13 +1,166 @@
+import { randomId, type InputOutcome, type StoredInput } from '@svc/contract'
 import { boundedPageContract } from './bounded-page-contract.ts'
-import { changedRunContract } from './changed-run-contract.ts'
-import { codeOf, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
+import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { inputContract } from './input-contract.ts'
-import { runListContract } from './run-list-contract.ts'
-import { recordedStepContract } from './recorded-step-contract.ts'
-import { removedRunContract } from './removed-run-contract.ts'
-import { runTextContract } from './run-text-contract.ts'
-import { steerContract } from './steer-contract.ts'
-import { completed, storedRun, textEntry, type RunStores } from './stored-run.ts'
+import { changedRunContract, runListContract } from './run-list-contract.ts'
+import { completed, storedRun, textEntry, type RunStores, type TestStores } from './stored-run.ts'
+
+/** The part of a `RunStore`'s contract about recorded steps. */
+function recordedStepContract(test: TestStores): void {
+  test('records a step once', async (t, { runs }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    t.equal(await runs.readStep(runId, 'a'), undefined)
+    await runs.recordStep(runId, 1, 'a', { value: [1, null, '✓'] })
+    await runs.recordStep(runId, 1, 'a', 'again')
+    await runs.recordStep(runId, 1, '__proto__', undefined)
+    t.same(await runs.readStep(runId, 'a'), { output: { value: [1, null, '✓'] } })
+    t.same(await runs.readStep(runId, '__proto__'), { output: undefined })
+    t.equal(await runs.readStep(runId, 'constructor'), undefined)
+  })
+
+  test('records steps with the parts they belong to', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const steps = [
+      { key: 'a', output: { value: ['✓'] } },
+      { key: '__proto__', output: null }
+    ]
+    await log.append(runId, 1, [textEntry(1)], undefined, steps)
+    await log.append(runId, 1, [textEntry(2)], undefined, [{ key: 'a', output: 'again' }])
+    for (const { key, output } of steps) t.same(await runs.readStep(runId, key), { output })
+    t.equal(
+      await codeOf(() => log.append(runId, 2, [], undefined, [{ key: 'b', output: 1 }])),
+      'RUN_ERR_FENCED'
+    )
+    t.equal(await runs.readStep(runId, 'b'), undefined)
+    t.equal((await log.read(runId, 0, { entries: 9, bytes: 9_000 })).length, 2)
+  })
+
+  test('keeps no step of a run that has ended', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    await runs.recordStep(runId, 1, 'a', 'private')
+    await log.append(runId, 1, [textEntry(1)], completed, [{ key: 'b', output: 'private' }])
+    for (const key of ['a', 'b']) t.equal(await runs.readStep(runId, key), undefined)
+  })
+}
+
+/** The part of a `RunStore`'s contract about announced removals, if it announces them. */
+function removedRunContract(test: TestStores): void {
+  test('announces the runs that it removes', async (t, { runs, log }) => {
+    if (runs.onRemove === undefined) return
+    const removed: string[] = []
+    const stop = runs.onRemove((runIds) => void removed.push(...runIds))
+    const stored = [storedRun(), storedRun(), storedRun(), storedRun()]
+    for (const run of stored) await runs.create(run)
+    const [open = '', first = '', second = '', third = ''] = stored.map(({ runId }) => runId)
+    await runs.remove(first)
+    t.same(removed, [first])
+    for (const runId of [second, third]) await log.append(runId, 1, [textEntry(1)], completed)
+    await runs.sweep(completed.at)
+    t.same(removed, [first], 'a run that stays is not announced')
+    await runs.sweep(Number.MAX_SAFE_INTEGER)
+    t.same(removed.slice(1).toSorted(), [second, third].toSorted())
+    stop()
+    await runs.remove(open)
+    t.equal(removed.length, 3)
+  })
+}
+
+/** The part of a `RunStore`'s contract about texts from clients, models and tools, which must stay unchanged and distinct. */
+function runTextContract(test: TestStores): void {
+  test('keeps the texts of a record unchanged', async (t, { runs, log }) => {
+    const run = storedRun({
+      owner: HOSTILE_TEXT,
+      sessionId: HOSTILE_TEXT,
+      startKey: { key: HOSTILE_TEXT, hash: HOSTILE_TEXT }
+    })
+    const { runId } = run
+    await runs.create(run)
+    t.same(await runs.get(runId), run)
+    t.same((await runs.create(storedRun({ owner: run.owner, startKey: run.startKey })))?.runId, runId)
+    const input: StoredInput = {
+      inputId: `${runId}.1`,
+      kind: 'question',
+      message: HOSTILE_TEXT,
+      schema: { const: HOSTILE_TEXT },
+      toolCallId: HOSTILE_TEXT,
+      toolName: HOSTILE_TEXT,
+      args: { [HOSTILE_TEXT]: HOSTILE_TEXT },
+      source: [HOSTILE_TEXT],
+      path: [HOSTILE_TEXT],
+      expiresAt: 9_000,
+      answer: null
+    }
+    await log.append(runId, 1, [textEntry(1, HOSTILE_TEXT)], { status: 'input-required', at: 2, input })
+    const answer: InputOutcome = { action: 'decline', reason: HOSTILE_TEXT, content: { a: HOSTILE_TEXT } }
+    t.equal(await runs.answerInput(runId, input.inputId, answer), true)
+    await runs.recordStep(runId, 1, HOSTILE_TEXT, HOSTILE_TEXT)
+    t.same(await runs.readStep(runId, HOSTILE_TEXT), { output: HOSTILE_TEXT })
+    const result = { ...completed.result, text: HOSTILE_TEXT }
+    const error = { code: 'RUN_ERR_X', message: HOSTILE_TEXT, retryable: false, statusCode: 500 }
+    await log.append(runId, 1, [textEntry(2, '')], { status: 'failed', at: 3, result, error })
+    t.same(await runs.get(runId), {
+      ...run,
+      status: 'failed',
+      updatedAt: 3,
+      result,
+      error,
+      inputs: [{ ...input, answer }]
+    })
+    const [entry] = await log.read(runId, 0, { entries: 1, bytes: 1 })
+    t.same(entry?.part, { seq: 1, type: 'text', at: 2_000, text: HOSTILE_TEXT })
+  })
+
+  test('distinguishes texts that differ only in a null character', async (t, { runs }) => {
+    const owners = ['ada', 'ada\u0000', 'ada\u0000eve', '\u0000', '']
+    const ids = new Map<string, string>()
+    for (const owner of owners) {
+      const run = storedRun({ owner, startKey: { key: 'k', hash: 'h' } })
+      ids.set(owner, run.runId)
+      t.equal(await runs.create(run), undefined, JSON.stringify(owner))
+    }
+    const scope = { runnables: [{ registry: 'global', kind: 'agent', name: 'echo' } as const] }
+    for (const [owner, runId] of ids) {
+      const changed = await runs.listChanged({ owner, scope, limit: 9 })
+      for (const page of [changed, await runs.list({ owner, limit: 9 })])
+        t.same(
+          page.runs.map((run) => [run.runId, run.owner]),
+          [[runId, owner]]
+        )
+    }
+  })
+}
+
+/** The contract of messages that are to join a run. */
+function steerContract(test: TestStores): void {
+  test('keeps a message that is to join a run, once and until the run is removed', async (t, {
+    runs,
+    log
+  }) => {
+    const [run, other] = [storedRun(), storedRun()]
+    for (const each of [run, other]) await runs.create(each)
+    const steer = {
+      steerId: randomId(),
+      runId: run.runId,
+      hash: 'h',
+      message: [{ type: 'text', text: 'a é' }]
+    } as const
+    t.equal(await runs.findSteer(steer.steerId), undefined)
+    t.same(await runs.offerSteer(steer), steer)
+    t.same(await runs.offerSteer({ ...steer, runId: other.runId, hash: null, message: 'b' }), steer)
+    t.same(await runs.findSteer(steer.steerId), steer)
+    await log.append(run.runId, 1, [textEntry(1)], completed)
+    t.same(await runs.offerSteer(steer), steer, 'after the end, too')
+    const late = { ...steer, steerId: randomId(), hash: null }
+    t.equal(await runs.offerSteer(late), undefined)
+    t.equal(await runs.offerSteer({ ...late, runId: 'missing' }), undefined)
+    t.equal(await runs.findSteer(late.steerId), undefined)
+    await runs.remove(run.runId)
+    t.equal(await runs.findSteer(steer.steerId), undefined)
+  })
+}
 
 const all = { entries: 1_000, bytes: 1_000_000 }
 const working = { status: 'working', at: 2_000 } as const

@@ -8,8 +8,14 @@ export type {
   VoiceEngineEvent,
   WrittenTurn
 } from './engines/engine.ts'
-export type { SpokenTurn, TurnDetector, VoiceDetection, VoiceDetector } from './detect/detector.ts'
-export { fvad, type FvadOptions } from './detect/fvad.ts'
+export {
+  fvad,
+  type FvadOptions,
+  type SpokenTurn,
+  type TurnDetector,
+  type VoiceDetection,
+  type VoiceDetector
+} from './detect/fvad.ts'
 export { sileroVad, type SileroVadOptions } from './detect/silero.ts'
 export { VoiceAgent } from './voice-agent.ts'
 export type {
@@ -27,5 +33,5 @@ export type {
 } from './voice-options.ts'
 export type { SpeechModel } from './speech/lift-speech.ts'
 export type { TranscriptionModel } from './speech/lift-transcription.ts'
-export type { ModelOfCall } from './speech/voice-model.ts'
+export type { ModelOfCall } from './speech/model-calls.ts'
 export * from './errors.ts'

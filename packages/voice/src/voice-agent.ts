@@ -35,7 +35,7 @@ import {
 import { loadResampler } from './audio/resample.ts'
 import type { CallPlan, FailingLink, SpokenTools } from './call/call-scope.ts'
 import { Call, type CallHost } from './call/call.ts'
-import { toWord } from './call/questions.ts'
+import { toWord } from './call/tool-watch.ts'
 import { fvad } from './detect/fvad.ts'
 import { cascadeEngine, type ResolveModels } from './engines/cascade/cascade.ts'
 import type { EngineHost } from './engines/engine.ts'
@@ -44,8 +44,7 @@ import { realtimeEngine } from './engines/realtime/realtime.ts'
 import { VOICE_ERR_BAD_MESSAGE, VOICE_ERR_BAD_OPTION } from './errors.ts'
 import { liftSpeech } from './speech/lift-speech.ts'
 import { liftTranscription } from './speech/lift-transcription.ts'
-import type { ModelReport } from './speech/model-calls.ts'
-import { resolveVoiceModel, SPEECH, TRANSCRIPTION } from './speech/voice-model.ts'
+import { resolveVoiceModel, SPEECH, TRANSCRIPTION, type ModelReport } from './speech/model-calls.ts'
 import {
   CascadeOptionsSchema,
   RealtimeOptionsSchema,

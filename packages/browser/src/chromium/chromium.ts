@@ -1,21 +1,23 @@
 import { unlessAborted } from '@svc/runtime/loop'
 import type { Page } from 'playwright-core'
-import type {
-  Acted,
-  Browser,
-  Desk,
-  DeskOptions,
-  DeskPlace,
-  Look,
-  LookOptions,
-  Refusal,
-  Screenshot,
-  ScreenshotOptions,
-  StorageState,
-  Target
+import {
+  LATE,
+  withinTime,
+  type Acted,
+  type Browser,
+  type Desk,
+  type DeskAction,
+  type DeskOptions,
+  type DeskPlace,
+  type Look,
+  type LookOptions,
+  type Refusal,
+  type Screenshot,
+  type ScreenshotOptions,
+  type Spot,
+  type StorageState,
+  type Target
 } from '../browser.ts'
-import { LATE, withinTime } from '../deadline.ts'
-import type { DeskAction, Spot } from '../desk-action.ts'
 import { openEgressProxy, type EgressProxy } from '../egress/egress-proxy.ts'
 import {
   RUN_ERR_BROWSER_ACTION_FAILED,
@@ -23,15 +25,78 @@ import {
   RUN_ERR_BROWSER_CRASHED,
   RUN_ERR_BROWSER_FAILED
 } from '../errors.ts'
-import { coverPasswords, coverPasswordsInUrl } from '../look/shown-passwords.ts'
+import { coverPasswords, coverPasswordsInUrl } from '../look/page-lens.ts'
 import { takeLook } from '../look/take-look.ts'
 import { takeScreenshot } from '../look/take-screenshot.ts'
-import { describeTarget } from './actions/describe-target.ts'
+import { describeTarget } from './actions/find-element.ts'
 import { performAction } from './actions/perform-action.ts'
-import { BrowserPool } from './browser-pool.ts'
-import type { ChromiumOptions } from './chromium-options.ts'
 import { DeskContext, type ContextStart } from './desk-context.ts'
-import { launchBrowser, planChromium, type ChromiumPlan } from './launch.ts'
+import {
+  launchBrowser,
+  planChromium,
+  type ChromiumOptions,
+  type ChromiumPlan,
+  type RunningBrowser
+} from './launch.ts'
+
+/** One browser for all desks: started for the first, ended when none has been open for a while, and replaced when it crashes. */
+class BrowserPool {
+  readonly #launch: () => Promise<RunningBrowser>
+  readonly #idle: number
+  #running: Promise<RunningBrowser> | undefined
+  #users = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** `idle`: milliseconds. */
+  constructor(launch: () => Promise<RunningBrowser>, idle: number) {
+    this.#launch = launch
+    this.#idle = idle
+  }
+
+  /** Counts a desk, until `leave`: the browser is not idle meanwhile. */
+  enter(): void {
+    this.#users++
+    clearTimeout(this.#timer)
+  }
+
+  leave(): void {
+    if (--this.#users > 0) return
+    void this.#running?.then((running) => {
+      if (this.#users === 0) running.keepAlive(false)
+    }, ignore)
+    this.#timer = setTimeout(() => void this.end(), this.#idle).unref()
+  }
+
+  /** The browser; starts it unless it runs. @throws RUN_ERR_BROWSER_MISSING, RUN_ERR_BROWSER_FAILED */
+  async get(): Promise<RunningBrowser> {
+    const starting = (this.#running ??= this.#start())
+    const running = await starting
+    if (running.ended.aborted) {
+      this.#forget(starting)
+      return this.get()
+    }
+    running.keepAlive(true)
+    return running
+  }
+
+  /** Ends the browser; resolves once nothing of it is left. */
+  async end(): Promise<void> {
+    clearTimeout(this.#timer)
+    const running = this.#running
+    this.#running = undefined
+    await running?.then((browser) => browser.end(), ignore)
+  }
+
+  #start(): Promise<RunningBrowser> {
+    const starting = this.#launch()
+    starting.catch(() => this.#forget(starting))
+    return starting
+  }
+
+  #forget(starting: Promise<RunningBrowser>): void {
+    if (this.#running === starting) this.#running = undefined
+  }
+}
 
 /** What a desk gets from its browser. */
 export interface Seat {

@@ -4,7 +4,7 @@ import { prefixedError } from '@svc/runtime/loop'
 import type { ApprovalPolicy } from '@svc/runtime'
 import { RUN_ERR_BAD_BROWSER } from '../errors.ts'
 import { browserToolOf } from '../browser-tools.ts'
-import type { Args } from '../actions/action.ts'
+import type { Args } from '../actions.ts'
 import { assess } from './assessment.ts'
 import { RISK_KINDS, type RiskKind } from './risk-kinds.ts'
 

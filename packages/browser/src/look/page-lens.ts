@@ -1,14 +1,43 @@
 import type { BrowserContext, Page } from 'playwright-core'
+import { RUN_ERR_BROWSER_STALE_REF } from '../errors.ts'
+import { formsOf } from '../guard/secrets.ts'
 import { findClickables } from './in-page/clickable.ts'
 import { describeElement } from './in-page/describe-element.ts'
 import { createHiddenText } from './in-page/hidden-text.ts'
-import { type ElementFacts, installLens, type LensOptions, type LensReport } from './in-page/lens.ts'
+import { installLens, type ElementFacts, type LensOptions, type LensReport } from './in-page/lens.ts'
 import { findListening, type Listening } from './in-page/listening.ts'
 import { createMask, MASK } from './in-page/mask.ts'
 import { numberRefs } from './in-page/number-refs.ts'
 import { pruneFar } from './in-page/prune.ts'
-import { rememberPasswords } from './shown-passwords.ts'
 import { evaluateIn, openWorlds, type World, type Worlds } from './page-worlds.ts'
+
+// Pages choose how many there are, and how long they are.
+const MAX_VALUES = 100
+const MAX_LENGTH = 1_000
+
+const values = new WeakMap<BrowserContext, Set<string>>()
+
+/** Remembers the values of secret fields: a page may put one into its title, and a form into the URL of the next page. */
+function rememberPasswords(context: BrowserContext, found: readonly string[]): void {
+  const known = values.get(context) ?? new Set()
+  values.set(context, known)
+  for (const value of found) if (known.size < MAX_VALUES && value.length <= MAX_LENGTH) known.add(value)
+}
+
+/** Masks the remembered values in a text, also where they are encoded. */
+export function coverPasswords(context: BrowserContext, text: string): string {
+  let covered = text
+  for (const value of values.get(context) ?? [])
+    for (const form of formsOf(value)) covered = covered.replaceAll(form, MASK)
+  return covered
+}
+
+/** Masks the remembered values in a URL, behind its host: that decides what is allowed. */
+export function coverPasswordsInUrl(context: BrowserContext, url: string): string {
+  const { origin = '' } = URL.parse(url) ?? {}
+  const start = url.startsWith(origin) ? origin.length : 0
+  return url.slice(0, start) + coverPasswords(context, url.slice(start))
+}
 
 // Ids begin above every coordinate that a page can have, and each frame has a range of its own.
 const FIRST_ID = 1e12
@@ -19,7 +48,7 @@ const MAX_ASKED = 20_000
 // Numbers are not used twice in a context: a ref of another tab or an earlier page names nothing.
 const lastRefs = new WeakMap<BrowserContext, number>()
 /** Where a world has its `LensState`. */
-export const STATE = '(globalThis.__look ??= {})'
+const STATE = '(globalThis.__look ??= {})'
 const PARTS = { createHiddenText, createMask, describeElement, findClickables, numberRefs, pruneFar }
 const PARTS_SOURCE = Object.entries(PARTS)
   .map(([name, part]) => `${name}: ${String(part)}`)
@@ -102,4 +131,32 @@ function joinReports(reports: readonly (LensReport | undefined)[]): LensReports 
   const frameOf = (id: number): LensReport | undefined =>
     id < FIRST_ID ? undefined : reports[Math.floor((id - FIRST_ID) / IDS_PER_FRAME)]
   return { frameOf, find: (id) => frameOf(id)?.elements[(id - FIRST_ID) % IDS_PER_FRAME] }
+}
+
+/**
+ * Calls a function with the element of a ref, in the isolated world of its document: scripts of the page can change the element, but not
+ * what the function reads of it. The argument and the result must be JSON.
+ * @throws RUN_ERR_BROWSER_STALE_REF if no element of the page has the ref
+ */
+export async function inspect<E, A, R>(
+  page: Page,
+  ref: string,
+  read: (element: E, argument: A) => R,
+  argument?: A
+): Promise<R> {
+  const call = `(${String(read)})(element, ${JSON.stringify(argument)})`
+  const expression = `((element) => element && { value: ${call} })(${STATE}.find?.(${JSON.stringify(ref)}))`
+  const worlds = await openWorlds(page)
+  try {
+    const answers = await Promise.allSettled(
+      worlds.list.map((world) => evaluateIn<{ value: R } | undefined>(world, expression))
+    )
+    // A ref names an element of one document only; others may be replaced meanwhile.
+    const found = answers.find((answer) => answer.status === 'fulfilled' && answer.value !== undefined)
+    if (found?.status === 'fulfilled') return found.value!.value
+    const failed = answers.find((answer) => answer.status === 'rejected')
+    throw failed?.reason ?? new RUN_ERR_BROWSER_STALE_REF(ref)
+  } finally {
+    void worlds.close()
+  }
 }

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED } from '../errors.ts'
-import { cleanText } from './clean-text.ts'
+import { cleanText, type Box, type SeenNode } from './to-lines.ts'
 import type { LensReport } from './in-page/lens.ts'
 import { throughLens, type LensReports } from './page-lens.ts'
-import type { Box, SeenNode } from './to-lines.ts'
 
 /** The accessibility tree of a page, frames included, and where it is scrolled to. */
 export interface Snapshot extends Pick<LensReport, 'viewport' | 'above' | 'below' | 'pruned'> {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
+import { structuredPatch } from 'diff'
 import type { Page } from 'playwright-core'
 import type { Look, LookOptions } from '../browser.ts'
 import { RUN_ERR_BROWSER_STALE_REF } from '../errors.ts'
-import { cutText } from './clean-text.ts'
 import { bounded, takeSnapshot, type LookBounds } from './snapshot.ts'
-import { toLines, walk, type Line, type SeenNode } from './to-lines.ts'
+import { cutText, toLines, walk, type Line, type SeenNode } from './to-lines.ts'
 
 /** The size of a viewport, in CSS pixels. */
 export interface Viewport {
@@ -219,4 +219,25 @@ function withoutRef({ text, ref }: Line): string {
 
 function hashOf(text: string): string {
   return createHash('sha1').update(text).digest('base64url')
+}
+
+// Beyond it the texts have little in common, and the search would take long.
+const MAX_EDITS = 2_000
+
+/**
+ * The difference of two looks as the hunks of a unified diff, with one line around each change.
+ * @returns undefined if the new text is not longer than the difference: then it says more
+ */
+export function diffLooks(before: string, after: string): string | undefined {
+  const patch = structuredPatch('', '', `${before}\n`, `${after}\n`, '', '', {
+    context: 1,
+    maxEditLength: MAX_EDITS
+  })
+  if (patch === undefined) return undefined
+  const text = patch.hunks
+    .map(({ oldStart, oldLines, newStart, newLines, lines }) =>
+      [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join('\n')
+    )
+    .join('\n')
+  return text.length < after.length ? text : undefined
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { chromium } from '../../src/chromium/chromium.ts'
-import type { UploadedFile } from '../../src/desk-action.ts'
+import type { UploadedFile } from '../../src/browser.ts'
 import { needsChromium } from '../helpers/chromium.ts'
 import { deskAt } from '../helpers/desk-at.ts'
 

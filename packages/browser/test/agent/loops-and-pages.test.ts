@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Boundary, enclosedIn, withoutEnclosed } from '../../src/visit/boundary.ts'
+import { Boundary, enclosedIn, withoutEnclosed } from '../../src/visit/visit.ts'
 import { collect, makeContext } from '../helpers/collect.ts'
 import { act, makeBrowserAgent, resultsIn } from '../helpers/make-browser-agent.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { EGRESS_FLAGS, probeUdp } from '../../src/egress/direct-traffic.ts'
+import { EGRESS_FLAGS, probeUdp } from '../../src/egress/egress-check.ts'
 import { launchPlain, needsChromium } from '../helpers/chromium.ts'
 
 t.test('the flags keep WebRTC from sending UDP; without them the probe fails', needsChromium, async (t) => {

@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { Browser, DeskOptions } from '../../src/browser.ts'
-import type { DeskAction } from '../../src/desk-action.ts'
+import type { Browser, DeskAction, DeskOptions } from '../../src/browser.ts'
 import { deskOptions } from './desk-options.ts'
 import { servePages } from './page-server.ts'
 

@@ -1,7 +1,7 @@
 import { applyPatch } from 'diff'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { diffLooks } from '../../src/look/diff.ts'
+import { diffLooks } from '../../src/look/take-look.ts'
 
 const page = (...items: string[]): string =>
   ['- list:', ...items.map((item, index) => `  - listitem [ref=e${index}]: ${item}`)].join('\n')

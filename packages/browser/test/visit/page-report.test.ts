@@ -1,7 +1,6 @@
 import t from 'tap'
-import { Boundary } from '../../src/visit/boundary.ts'
+import { Boundary, type Visit } from '../../src/visit/visit.ts'
 import { writeReport } from '../../src/visit/serve-action.ts'
-import type { Visit } from '../../src/visit/visit.ts'
 
 const lines = Array.from({ length: 50 }, (_, index) => `- button "Item ${index}" [ref=e${index}]`)
 

@@ -9,7 +9,7 @@ import type { Registry } from '../registry.ts'
 import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
 import type { SurfaceOptions, Wire } from './surface-options.ts'
-import { isSame } from '../runnables/runnable-identity.ts'
+import { isSame } from '../runnables/define-runnable.ts'
 
 /** An exposed runnable, and the registry id of its runs. */
 export interface ExposedRunnable {

@@ -10,7 +10,7 @@ import {
   type RunContext,
   type Stores
 } from '@svc/contract'
-import { createEventBus } from '../events/create-event-bus.ts'
+import { createEventBus } from '../events/event-bus.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 import { HostedContext, listenTo } from './hosted-context.ts'
 import type { StartOptions } from './start-options.ts'

@@ -17,7 +17,7 @@ import {
 } from '@svc/contract'
 import type { Exposures } from '../access/exposures.ts'
 import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
-import { requireNode } from '../app/start-checks.ts'
+import { requireNode } from '../app/app-scope.ts'
 import { runIdOf } from '@svc/contract/stores'
 import { cancelElsewhere, cancelHere } from './cancel-run.ts'
 import { EngineHost } from './engine-host.ts'

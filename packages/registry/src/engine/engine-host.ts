@@ -17,7 +17,7 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
-import { createEventBus } from '../events/create-event-bus.ts'
+import { createEventBus } from '../events/event-bus.ts'
 import { QueuedRuns, type QueueHost } from '../queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, type RecordOptions, type RunEngineOptions } from '../options.ts'
 import { Schedules } from '../schedules/schedules.ts'

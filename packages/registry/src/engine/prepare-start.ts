@@ -22,7 +22,7 @@ import {
 import { badInput, requireInput } from './require-input.ts'
 import { takeInput } from './take-input.ts'
 import type { CallerOptions, StartOptions } from './start-options.ts'
-import { contentTypeOf } from '../files/content-type.ts'
+import { contentTypeOf } from '../files/keep-file.ts'
 
 const FieldsSchema = Type.Partial(
   Type.Object({

@@ -9,8 +9,8 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/contract'
-import { originOf } from '../runnables/runnable-identity.ts'
-import { emitEvent, isHeard, type EventOrigin } from './emit-event.ts'
+import { originOf } from '../runnables/define-runnable.ts'
+import { emitEvent, isHeard, type EventOrigin } from './event-bus.ts'
 
 type Ran = Pick<Runnable, 'kind' | 'name'>
 type Origin = EventOrigin & Pick<RunContext, 'sessionId'>

@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import {
   findFaults,
   formatFaults,
@@ -20,10 +21,29 @@ import {
   type WhenBusy,
   type YieldedPart
 } from '@svc/contract'
-import type { TSchema } from '@sinclair/typebox'
 import { createContext } from '../engine/create-context.ts'
 import { collectStream } from './collect-stream.ts'
-import { withOrigin } from './runnable-identity.ts'
+
+// One per process, even if several copies of the package are installed.
+const ORIGINS = Symbol.for('@svc/registry/origins')
+const holder = globalThis as { [ORIGINS]?: WeakMap<object, object> }
+const origins = (holder[ORIGINS] ??= new WeakMap<object, object>())
+
+/** Records that a runnable was made from another, or from a definition; `originOf` returns the same for both. */
+export function withOrigin<R extends object>(made: R, from: object): R {
+  origins.set(made, originOf(from))
+  return made
+}
+
+/** The app's own object that a runnable was made from: a definition, or the runnable itself. */
+export function originOf(runnable: object): object {
+  return origins.get(runnable) ?? runnable
+}
+
+/** True if two runnables were made from the same runnable or definition of the app. */
+export function isSame(one: Runnable, other: Runnable): boolean {
+  return originOf(one) === originOf(other)
+}
 
 const NO_OBJECT =
   'it is not an object; expected an agent, a team, a workflow, or an object with `kind`, `name`, and `run` or `stream`'
@@ -178,4 +198,39 @@ function toResult(name: string, output: RunOutput | RunResult): { text: string }
   if (typeof output === 'string') return { text: output }
   if (typeof output?.text === 'string') return output
   throw new RUN_ERR_BAD_RESULT(name)
+}
+
+/** Runnables as a list, or by the name under which they are exposed. */
+export type NamedRunnables =
+  | readonly (Runnable | RunnableDefinition)[]
+  | Readonly<Record<string, Runnable | RunnableDefinition>>
+
+/**
+ * Converts a list or a map to runnables, in its order. The key of a map replaces the runnable's own name.
+ * @throws REG_ERR_BAD_KIND, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
+ */
+export function toRunnables(given: NamedRunnables): Runnable[] {
+  if (isList(given)) return given.map(defineRunnable)
+  return namedEntries(given).map(([name, definition]) => {
+    const runnable = defineRunnable(definition)
+    return name === runnable.name ? runnable : renameRunnable(runnable, name)
+  })
+}
+
+/**
+ * The entries of a map whose keys are names of runnables; it must be a plain object, so that no inherited entry is overlooked.
+ * @throws REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE
+ */
+export function namedEntries<T>(given: Readonly<Record<string, T>>): [name: string, value: T][] {
+  const prototype: unknown = Object.getPrototypeOf(given)
+  // The prototype of a plain object, of any realm, has no prototype itself.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    throw new REG_ERR_BAD_RUNNABLE('expected a list, or a plain object whose own keys are the names')
+  const entries = Object.entries(given)
+  for (const [name] of entries) requireName(name)
+  return entries
+}
+
+function isList(given: NamedRunnables): given is readonly (Runnable | RunnableDefinition)[] {
+  return Array.isArray(given)
 }

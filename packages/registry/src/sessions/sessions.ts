@@ -31,8 +31,14 @@ import type { EntryReader, RunNotice } from '../engine/log/entry-reader.ts'
 import { isEnd, LogReader, type LogHost } from '../engine/log/log-reader.ts'
 import type { TransientParts } from '../engine/log/transient-parts.ts'
 import type { SessionNotices } from '../turns/session-notices.ts'
-import { formatPosition, parsePosition, presentOf, type ChannelPosition } from './channel-position.ts'
-import { SessionTails, type FollowedTail } from './session-tails.ts'
+import {
+  formatPosition,
+  parsePosition,
+  presentOf,
+  SessionTails,
+  type ChannelPosition,
+  type FollowedTail
+} from './session-tails.ts'
 
 /** The source of a reader. */
 export interface ChannelHost extends LogHost {

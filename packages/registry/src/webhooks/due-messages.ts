@@ -9,8 +9,7 @@ import {
   type WebhookStore
 } from '@svc/contract'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import { hostOf } from './check-webhook.ts'
-import { sendMessage, type SendRules } from './send-message.ts'
+import { hostOf, sendMessage, type SendRules } from './send-message.ts'
 
 /** How many messages are sent at a time. */
 export interface SlotRules {

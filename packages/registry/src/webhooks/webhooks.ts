@@ -23,9 +23,8 @@ import {
   type WebhookStore
 } from '@svc/contract'
 import { ENGINE_DEFAULTS, type EngineLimits, type WebhookOptions } from '../options.ts'
-import { badWebhook, requireWebhook } from './check-webhook.ts'
+import { badWebhook, newSecret, requireWebhook } from './send-message.ts'
 import { DueMessages, type DueRules, type WebhookHost } from './due-messages.ts'
-import { newSecret } from './send-message.ts'
 
 /** Whose runs a new webhook reports. */
 export interface WebhookOwner {

@@ -3,7 +3,7 @@ import registry, { createRunEngine } from '@svc/registry'
 import { codeOf } from '@svc/testing'
 import Fastify from 'fastify'
 import t from 'tap'
-import { requireNode } from '../../src/app/start-checks.ts'
+import { requireNode } from '../../src/app/app-scope.ts'
 
 t.test('an old Node is refused at once, with the required version', async (t) => {
   for (const version of ['18.20.8', '20.19.0', '22.15.1'])

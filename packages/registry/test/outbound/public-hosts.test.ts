@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isPublicAddress } from '../../src/outbound/public-hosts.ts'
+import { isPublicAddress } from '../../src/outbound/safe-post.ts'
 
 const PRIVATE = [
   ...[

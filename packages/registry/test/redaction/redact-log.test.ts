@@ -1,6 +1,6 @@
 import type { RunLog } from '@svc/registry'
 import t from 'tap'
-import { redactLog } from '../../src/redaction/redact-log.ts'
+import { redactLog } from '../../src/redaction/redact-value.ts'
 
 const key = 'sk-0123456789'
 

@@ -1,5 +1,5 @@
 import { createContext, defineRunnable, type RunResult, type YieldedPart } from '@svc/registry'
-import { toRunnables } from '../../src/runnables/named-runnables.ts'
+import { toRunnables } from '../../src/runnables/define-runnable.ts'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 

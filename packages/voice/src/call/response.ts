@@ -6,8 +6,7 @@ import {
   type VoiceOutput,
   type YieldedPart
 } from '@svc/contract'
-import { Alignment } from '../speech/alignment.ts'
-import { toSpeakable } from '../speech/speakable.ts'
+import { Alignment, toSpeakable } from '../speech/sentences.ts'
 import { newId, shownError, type CallScope } from './call-scope.ts'
 import { Playout } from './playout.ts'
 import type { SpokenOf } from './spoken-items.ts'

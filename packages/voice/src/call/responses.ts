@@ -16,9 +16,8 @@ import { VOICE_ERR_NO_RESPONSE, VOICE_ERR_NOTHING_TO_ANSWER } from '../errors.ts
 import { Answering } from './answering.ts'
 import { sendError, type CallScope } from './call-scope.ts'
 import { Interruption } from './interruption.ts'
-import { Questions } from './questions.ts'
+import { Questions, ToolWatch } from './tool-watch.ts'
 import type { ClientToolCall } from './response.ts'
-import { ToolWatch } from './tool-watch.ts'
 import type { UserTurns } from './user-turns.ts'
 
 /** Writes the `voice.turn` of an answer, and emits its event. */

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import type { Awaitable } from '@svc/contract'
 import { RUN_ERR_NOT_INSTALLED } from '@svc/runtime'
 import type * as Ort from 'onnxruntime-web'
-import { FrameCutter } from '../audio/frames.ts'
+import { FrameCutter } from '../audio/codec.ts'
 import { VOICE_ERR_BAD_DETECTOR } from '../errors.ts'
-import type { VoiceDetection, VoiceDetector } from './detector.ts'
-import { fvad } from './fvad.ts'
+import { fvad, type VoiceDetection, type VoiceDetector } from './fvad.ts'
 
 /** Frames without a finding after which the gate closes; more than half a second. */
 const HOLD = 20

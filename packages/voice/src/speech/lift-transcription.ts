@@ -6,8 +6,7 @@ import type {
 } from '@ai-sdk/provider'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '@svc/runtime'
 import { ChildGuard, nameOfProvider, toModelFault, type Guard } from '@svc/runtime/loop'
-import { encodeAudio } from '../audio/codec.ts'
-import { joinSamples } from '../audio/frames.ts'
+import { encodeAudio, joinSamples } from '../audio/codec.ts'
 import type { OpenResampler, Resampler } from '../audio/resample.ts'
 import { writeWav } from '../audio/wav.ts'
 import { VOICE_ERR_TRANSCRIPTION_TIMEOUT } from '../errors.ts'
@@ -16,16 +15,14 @@ import {
   isUnsupported,
   readStream,
   reportUsage,
-  waitWithin,
-  type ModelReport
-} from './model-calls.ts'
-import {
   toTranscript,
+  waitWithin,
+  type ModelReport,
   type OpenTranscription,
   type Transcript,
   type TranscriptionHost,
   type TurnTranscription
-} from './transcription.ts'
+} from './model-calls.ts'
 
 type StreamedModel = TranscriptionModelV4 & Required<Pick<TranscriptionModelV4, 'doStream'>>
 type ProviderOptions = Parameters<StreamedModel['doStream']>[0]['providerOptions']

@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isTellable, type Usage } from '@svc/contract'
-import { RUN_ERR_MODEL_STREAM_BROKEN } from '@svc/runtime'
-import { retryDelay, toModelFault, type Guard, type ModelFault } from '@svc/runtime/loop'
+import { isTellable, type Awaitable, type RunContext, type Usage } from '@svc/contract'
+import { RUN_ERR_BAD_MODEL, RUN_ERR_MODEL_STREAM_BROKEN, type ModelRequest } from '@svc/runtime'
+import {
+  hasMethods,
+  resolveChoice,
+  retryDelay,
+  toModelFault,
+  type Guard,
+  type ModelFault
+} from '@svc/runtime/loop'
 
 /** What the calls of the models of a voice call report. */
 export interface ModelReport {
@@ -103,4 +110,94 @@ function toTokenUsage(usage: object | undefined): Usage | undefined {
   if (promptTokens === undefined && completionTokens === undefined) return undefined
   const [prompt, completion] = [promptTokens ?? 0, completionTokens ?? 0]
   return { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion }
+}
+
+/** A model, or a function that returns the one of a call, e.g. with the caller's own key. */
+export type ModelOfCall<M> = M | ((request: ModelRequest) => Awaitable<M>)
+
+/** A kind of model. */
+export interface ModelKind {
+  /** The option. */
+  readonly option: string
+  /** The method of providers that makes them. */
+  readonly maker: string
+  /** How to make one, for errors. */
+  readonly example: string
+}
+
+export const SPEECH: ModelKind = {
+  option: 'speak',
+  maker: 'speech',
+  example: 'openai.speech("gpt-4o-mini-tts")'
+}
+
+export const TRANSCRIPTION: ModelKind = {
+  option: 'listen',
+  maker: 'transcription',
+  example: 'openai.transcription("gpt-4o-mini-transcribe")'
+}
+
+const VERSIONS: ReadonlySet<unknown> = new Set(['v2', 'v3', 'v4'])
+
+/**
+ * Prepares the option of a transcription or speech model for the calls of an agent.
+ * @param provider whose key a model function gets
+ * @throws RUN_ERR_BAD_MODEL for anything but a model or a function, such as the id of a model
+ */
+export function resolveVoiceModel<M extends object>(
+  model: ModelOfCall<M>,
+  kind: ModelKind,
+  provider: string | undefined
+): (context: RunContext) => Awaitable<M> {
+  // Providers of the AI SDK are functions with methods.
+  if (hasMethods(model, [kind.maker])) throw bad(kind, 'the provider itself')
+  return resolveChoice(model, provider, (chosen) => requireVoiceModel(chosen, kind))
+}
+
+function requireVoiceModel<M>(model: M, kind: ModelKind): M {
+  if (model === undefined || model === null) throw bad(kind, 'none was given')
+  if (typeof model === 'string') throw bad(kind, 'a string')
+  if (!hasMethods(model, ['doGenerate'])) throw bad(kind, 'it has no doGenerate')
+  const version = (model as { specificationVersion?: unknown }).specificationVersion
+  if (VERSIONS.has(version)) return model
+  throw bad(kind, `specification version ${String(version)}; v2, v3 and v4 are known`)
+}
+
+function bad({ option, example }: ModelKind, fault: string): Error {
+  return new RUN_ERR_BAD_MODEL(`${option}: ${fault}; pass the model itself, e.g. ${example}`)
+}
+
+/** The transcription of one turn of the user, from its first audio. */
+export interface TurnTranscription {
+  /** Takes audio of the turn. The samples belong to the transcription. */
+  push(samples: Int16Array): void
+  /** The audio is complete. */
+  end(): void
+  /** Transcribes an audio file instead. */
+  read(audio: Uint8Array, mimeType: string): void
+  /** Ends it: nothing more is reported. */
+  stop(): void
+}
+
+/** What a transcription reports: once `final` words, or a failure. */
+export interface TranscriptionHost {
+  /** @param language BCP 47 */
+  words(text: string, final: boolean, language?: string): void
+  /** RUN_ERR_MODEL_…, VOICE_ERR_TRANSCRIPTION_TIMEOUT */
+  fail(error: unknown): void
+}
+
+/** Begins the transcription of a turn. */
+export type OpenTranscription = (host: TranscriptionHost) => TurnTranscription
+
+/** The words of a turn. */
+export interface Transcript {
+  readonly text: string
+  /** BCP 47. */
+  readonly language?: string | undefined
+}
+
+/** A transcript as a provider returns it; a language that is no text is none. @throws TypeError if its text is none */
+export function toTranscript(text: string, language: unknown): Transcript {
+  return { text: text.trim(), language: typeof language === 'string' ? language : undefined }
 }

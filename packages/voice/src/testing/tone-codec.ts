@@ -1,4 +1,4 @@
-import type { VoiceDetector } from '../detect/detector.ts'
+import type { VoiceDetector } from '../detect/fvad.ts'
 
 /** A sound of three tones: the halves of a byte, and its number in the utterance. */
 export interface Chord {

@@ -1,9 +1,13 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { joinSamples } from '../../src/audio/frames.ts'
-import type { SpokenTurn, VoiceDetector } from '../../src/detect/detector.ts'
-import type { EndpointSettings } from '../../src/detect/endpoint.ts'
-import { TurnFinder, type TurnEvent, type TurnFinderOptions } from '../../src/detect/turn-finder.ts'
+import { joinSamples } from '../../src/audio/codec.ts'
+import type { SpokenTurn, VoiceDetector } from '../../src/detect/fvad.ts'
+import {
+  TurnFinder,
+  type EndpointSettings,
+  type TurnEvent,
+  type TurnFinderOptions
+} from '../../src/detect/turn-finder.ts'
 
 const SETTINGS: EndpointSettings = {
   detect: true,

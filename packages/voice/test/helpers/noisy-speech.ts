@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { joinSamples } from '../../src/audio/frames.ts'
+import { joinSamples } from '../../src/audio/codec.ts'
 import { loadResampler } from '../../src/audio/resample.ts'
 import { readWav } from '../../src/audio/wav.ts'
-import type { VoiceDetector } from '../../src/detect/detector.ts'
+import type { VoiceDetector } from '../../src/detect/fvad.ts'
 import { TurnFinder } from '../../src/detect/turn-finder.ts'
 import { createRandom } from './random.ts'
 

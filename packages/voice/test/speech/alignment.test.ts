@@ -1,9 +1,8 @@
 import { decodeTones, encodeTones } from '../../src/testing/tone-codec.ts'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { joinSamples } from '../../src/audio/frames.ts'
-import { Alignment } from '../../src/speech/alignment.ts'
-import { toSpeakable } from '../../src/speech/speakable.ts'
+import { joinSamples } from '../../src/audio/codec.ts'
+import { Alignment, toSpeakable } from '../../src/speech/sentences.ts'
 
 const RATE = 8_000
 const sentence = (text: string) => ({ text, speech: toSpeakable(text) })

@@ -1,8 +1,7 @@
 import { decodeTones, encodeTones, ToneDecoder, ToneEncoder } from '../../src/testing/tone-codec.ts'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { joinSamples } from '../../src/audio/frames.ts'
-import { decodeG711, encodeG711 } from '../../src/audio/codec.ts'
+import { decodeG711, encodeG711, joinSamples } from '../../src/audio/codec.ts'
 import { loadResampler } from '../../src/audio/resample.ts'
 
 const RATES = [8_000, 16_000, 22_050, 24_000, 44_100, 48_000]

@@ -1,7 +1,7 @@
 import type { ElementHandle } from 'playwright-core'
-import type { DeskAction } from '../../desk-action.ts'
+import type { DeskAction } from '../../browser.ts'
 import type { Act } from './act.ts'
-import { type Found, HandleElement } from './found.ts'
+import { type Found, HandleElement } from './find-element.ts'
 import type { PageElement } from './page-dom.ts'
 
 type Check = Extract<DeskAction, { action: 'check' }>

@@ -1,8 +1,7 @@
-import type { DeskAction } from '../../desk-action.ts'
+import type { DeskAction } from '../../browser.ts'
 import { sessionOf, stopLoading } from '../../page-session.ts'
 import type { Act } from './act.ts'
-import { checkUrl } from './check-url.ts'
-import { navigationError, netErrorCode } from './navigation-error.ts'
+import { checkUrl, navigationError, netErrorCode } from './page-watch.ts'
 
 type Open = Extract<DeskAction, { action: 'open' }>
 

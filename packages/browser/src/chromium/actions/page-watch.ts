@@ -1,12 +1,152 @@
-import type { Frame, Page, Request, Response } from 'playwright-core'
-import type { HostPolicy } from '../../browser.ts'
 import { unlessAborted } from '@svc/runtime/loop'
-import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
-import { stopLoading } from '../../page-session.ts'
-import { requireHost } from './check-url.ts'
-import { navigationError, netErrorCode } from './navigation-error.ts'
-import { untilQuiet } from './until-quiet.ts'
-import { windowCount } from './window-count.ts'
+import type { Frame, Page, Request, Response } from 'playwright-core'
+import { withinTime, type HostPolicy } from '../../browser.ts'
+import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_HOST_REFUSED } from '../../errors.ts'
+import { callInPage, sessionOf, stopLoading } from '../../page-session.ts'
+import type { PageDocument } from './page-dom.ts'
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+
+/**
+ * The URL that a model asks to open, normalized. The egress proxy enforces the policy; this gives the model a clear answer.
+ * @throws RUN_ERR_BROWSER_HOST_REFUSED, RUN_ERR_BROWSER_ACTION_FAILED if it is no URL
+ */
+export function checkUrl(text: string, hosts: HostPolicy): string {
+  // The parser drops them silently, so that the URL opened would not be the one that was read.
+  if (/\p{Cc}|^\s|\s$/u.test(text)) {
+    throw new RUN_ERR_BROWSER_HOST_REFUSED('a URL that has control characters, or spaces around it')
+  }
+  if (text === 'about:blank') return text
+  const url = URL.parse(text)
+  if (url === null) {
+    throw new RUN_ERR_BROWSER_ACTION_FAILED('that is not a whole URL; it starts with https:// or http://')
+  }
+  const defaultPort = DEFAULT_PORTS[url.protocol]
+  if (defaultPort === undefined) {
+    throw new RUN_ERR_BROWSER_HOST_REFUSED(
+      `${url.protocol.slice(0, 40)} URLs; only http and https pages are opened`
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new RUN_ERR_BROWSER_HOST_REFUSED('a URL with a user name or a password in it')
+  }
+  requireHost(url, hosts)
+  return url.href
+}
+
+/** @throws RUN_ERR_BROWSER_HOST_REFUSED if the policy does not allow the host and port of an http or https URL */
+function requireHost(url: URL, hosts: HostPolicy): void {
+  const port = url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port)
+  if (hosts.allows(url.hostname, port)) return
+  throw new RUN_ERR_BROWSER_HOST_REFUSED(`the host ${url.host.slice(0, 100)}`)
+}
+
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^ERR_(?:TUNNEL_CONNECTION_FAILED|PROXY_|SOCKS_)/, 'cannot be reached, or its address is not allowed'],
+  [/^ERR_NAME_/, 'has no address: there is no such host'],
+  [/^ERR_(?:CERT|SSL|BAD_SSL)_/, 'has no valid certificate, so the connection would not be safe'],
+  [/^ERR_TOO_MANY_REDIRECTS/, 'redirects without end'],
+  [/^ERR_(?:CONNECTION_TIMED_OUT|TIMED_OUT)/, 'did not answer in time'],
+  [/^ERR_(?:CONNECTION|SOCKET|EMPTY_RESPONSE|ADDRESS|NETWORK)/, 'refused or broke the connection'],
+  [/^ERR_(?:INVALID_|INCOMPLETE|CONTENT_|HTTP|RESPONSE)/, 'gave an answer that is no page'],
+  [/^ERR_(?:BLOCKED|UNSAFE|ACCESS|DISALLOWED|UNKNOWN_URL_SCHEME)/, 'was blocked by the browser']
+]
+
+/** Why a page did not open. `code` is Chromium's, e.g. `ERR_CONNECTION_REFUSED`; `url` is the one that failed, after redirects. */
+export function navigationError(url: string, code: string, hosts: HostPolicy): Error {
+  const failed = URL.parse(url)
+  try {
+    if (failed !== null) requireHost(failed, hosts)
+  } catch (err) {
+    return err as Error
+  }
+  const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'did not open'
+  return new RUN_ERR_BROWSER_ACTION_FAILED(`${failed?.host ?? 'the page'} ${reason} (${code})`)
+}
+
+/** The code of Chromium in a text; undefined if there is none. */
+export function netErrorCode(text: string): string | undefined {
+  return /net::(ERR_[A-Z0-9_]+)/.exec(text)?.[1]
+}
+
+// Milliseconds without a change after which a page counts as quiet.
+const QUIET = 30
+// Milliseconds after which a page that never stops changing counts as quiet.
+const RESTLESS = 300
+// Milliseconds by which the answer of a page may be late.
+const LATE = 200
+
+/**
+ * Waits until a page neither changes nor scrolls for a moment. Bounded, whatever the page does.
+ * `reaction`: milliseconds that the first change may take. @throws the reason of `signal`
+ */
+async function untilQuiet(page: Page, signal: AbortSignal, reaction: number): Promise<void> {
+  const wait = { reaction, quiet: QUIET, restless: RESTLESS }
+  // A page that navigates or closes meanwhile destroys the function that runs in it.
+  const quiet = callInPage(page, quietMoment, wait).catch(() => undefined)
+  await unlessAborted(signal, () => withinTime(quiet, reaction + RESTLESS + LATE))
+}
+
+interface PageGlobals {
+  readonly document: PageDocument
+  readonly MutationObserver: new (listener: () => void) => {
+    observe(target: PageDocument, options: Readonly<Record<string, boolean>>): void
+    disconnect(): void
+  }
+}
+
+// Runs in the page.
+function quietMoment(wait: { reaction: number; quiet: number; restless: number }): Promise<void> {
+  const { document, MutationObserver } = globalThis as unknown as PageGlobals
+  return new Promise((resolve) => {
+    const begin = performance.now()
+    let changed = 0
+    const onChange = () => (changed = performance.now())
+    const observer = new MutationObserver(onChange)
+    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+    // Keys scroll in steps; the event does not bubble.
+    document.addEventListener('scroll', onChange, true)
+    const check = () => {
+      const now = performance.now()
+      const quiet = changed === 0 ? begin + Math.max(wait.quiet, wait.reaction) : changed + wait.quiet
+      const left = Math.min(quiet, begin + wait.reaction + wait.restless) - now
+      // Timers of a page are no more exact than a millisecond.
+      if (left > 1) setTimeout(check, left)
+      else {
+        observer.disconnect()
+        document.removeEventListener('scroll', onChange, true)
+        resolve()
+      }
+    }
+    check()
+  })
+}
+
+interface Count {
+  value: number
+}
+
+const counts = new WeakMap<Page, Count>()
+
+/**
+ * Counts the windows that a page has asked to open, from the first call for this page on. The count grows before the action that opens
+ * a window returns, which Playwright's `popup` event does not.
+ */
+function windowCount(page: Page): Readonly<Count> {
+  let count = counts.get(page)
+  if (count === undefined) {
+    counts.set(page, (count = { value: 0 }))
+    // A page that has closed opens none.
+    void listen(page, count).catch(() => undefined)
+  }
+  return count
+}
+
+async function listen(page: Page, count: Count): Promise<void> {
+  const session = await sessionOf(page)
+  session.on('Page.windowOpen', () => count.value++)
+  await session.send('Page.enable')
+}
 
 /** How long a page is awaited, in milliseconds. */
 export interface Patience {

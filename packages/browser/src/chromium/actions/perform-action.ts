@@ -1,10 +1,55 @@
-import type { DeskAction } from '../../desk-action.ts'
 import { unlessAborted } from '@svc/runtime/loop'
+import type { DeskAction } from '../../browser.ts'
 import { RUN_ERR_BROWSER_ACTION_FAILED } from '../../errors.ts'
-import { Act } from './act.ts'
-import type { ActingDesk } from './acting-desk.ts'
-import { ACTIONS, type Performer } from './action-table.ts'
-import { explain, saysClosed } from './explain.ts'
+import { Act, explain, saysClosed, type ActingDesk } from './act.ts'
+import { check } from './check.ts'
+import { click, drag, hover, scroll } from './mouse.ts'
+import { back, open, reload } from './navigate.ts'
+import { press } from './press.ts'
+import { select } from './select.ts'
+import { typeText } from './type.ts'
+import { upload } from './upload.ts'
+import { wait } from './wait.ts'
+
+/** How an action is performed, and which time-out of the desk limits it. */
+export interface Performer<A extends DeskAction> {
+  readonly limit: 'action' | 'navigation'
+  perform(act: Act, action: A): Promise<void>
+}
+
+type Performers = {
+  readonly [K in DeskAction['action']]: Performer<Extract<DeskAction, { action: K }>>
+}
+
+/** Each action of a desk. */
+const ACTIONS: Performers = {
+  open: { limit: 'navigation', perform: open },
+  back: { limit: 'navigation', perform: back },
+  reload: { limit: 'navigation', perform: reload },
+  click: { limit: 'action', perform: click },
+  hover: { limit: 'action', perform: hover },
+  type: { limit: 'action', perform: typeText },
+  press: { limit: 'action', perform: press },
+  select: { limit: 'action', perform: select },
+  check: { limit: 'action', perform: check },
+  drag: { limit: 'action', perform: drag },
+  scroll: { limit: 'action', perform: scroll },
+  wait: { limit: 'action', perform: wait },
+  upload: { limit: 'action', perform: upload },
+  tab: {
+    limit: 'action',
+    async perform({ desk }, { index, close = false }) {
+      await (close ? desk.tabs.close(index) : desk.tabs.select(index))
+    }
+  },
+  dialog: {
+    limit: 'action',
+    async perform(act, { accept, text }) {
+      if (!(await act.step(() => act.desk.dialogs.answer(act.page, accept, text))))
+        act.fail('no dialog is open')
+    }
+  }
+}
 
 /**
  * Performs an action in the current tab, and waits until the page has settled.

@@ -1,4 +1,4 @@
-import type { DeskAction } from '../../desk-action.ts'
+import type { DeskAction } from '../../browser.ts'
 import type { Act } from './act.ts'
 
 type Press = Extract<DeskAction, { action: 'press' }>

@@ -1,12 +1,180 @@
-import type { DeskAction } from '../../desk-action.ts'
-import { cutText } from '../../look/clean-text.ts'
+import type { ElementHandle } from 'playwright-core'
+import type { DeskAction, Spot } from '../../browser.ts'
+import { cutText } from '../../look/to-lines.ts'
 import type { Act } from './act.ts'
-import { enterText, setText } from './enter-text.ts'
-import { findTextField } from './find-text-field.ts'
-import type { Found } from './found.ts'
+import { HandleElement, type Found } from './find-element.ts'
+import type { PageDocument, PageElement } from './page-dom.ts'
 import { pressKey } from './press.ts'
-import { readTextField, type TextField } from './text-field.ts'
-import { formatFault } from './value-formats.ts'
+
+// Characters that are typed key by key; more are inserted at once, all but the last.
+const KEYED = 40
+
+/** Types into what has the focus. Pages that listen to keys get at least the last one. */
+async function enterText(act: Act, text: string): Promise<void> {
+  const { keyboard } = act.page
+  // Enter would submit a form, and Tab leave the field.
+  const isKeyed = text.length <= KEYED && !/[\n\r\t]/.test(text)
+  const last = isKeyed ? text : lastKey(text)
+  const first = text.slice(0, text.length - last.length)
+  if (first !== '') await act.step(() => keyboard.insertText(first))
+  if (last !== '') await act.step(() => keyboard.type(last))
+}
+
+/** Enters a long text, for which Chromium's input would take seconds: sets it as scripts do, all but the last character. */
+async function setText(act: Act, field: Found, text: string, append: boolean): Promise<void> {
+  const last = lastKey(text)
+  const set = { text: text.slice(0, text.length - last.length), append }
+  await act.step(() => field.evaluate(setValueOf, set))
+  if (last !== '') await act.step(() => act.page.keyboard.type(last))
+}
+
+// One character that a key could have typed; '' if the text ends with another.
+const lastKey = (text: string) => /[\x21-\x7E]$/.exec(text)?.[0] ?? ''
+
+interface FieldGlobals {
+  readonly InputEvent: new (type: string, options: Readonly<Record<string, unknown>>) => object
+}
+
+// Runs in the page. The setter of the prototype, since frameworks replace that of the element.
+function setValueOf(field: PageElement, { text, append }: { text: string; append: boolean }): void {
+  const { InputEvent } = globalThis as unknown as FieldGlobals
+  const { value: before = '', maxLength = -1 } = field
+  const whole = append ? before + text : text
+  const prototype = Object.getPrototypeOf(field) as PageElement
+  const { set } = Object.getOwnPropertyDescriptor(prototype, 'value')!
+  set!.call(field, maxLength < 0 ? whole : whole.slice(0, maxLength))
+  field.dispatchEvent(new InputEvent('input', { bubbles: true, composed: true, inputType: 'insertText' }))
+}
+
+/** What decides how a text gets into a field. */
+export interface TextField {
+  /** The type of an input, lower-case; '' for other fields. */
+  readonly type: string
+  /** True if the browser takes a whole value, e.g. a date, and no keys. */
+  readonly isSet: boolean
+  /** True for the browser's own fields, false for rich text. */
+  readonly isPlain: boolean
+  /** True if it shows suggestions while its text changes. */
+  readonly suggests: boolean
+  readonly maxLength: number | undefined
+  /** Why it takes no text now. */
+  readonly fault: string | undefined
+}
+
+/** Runs in the page. */
+function readTextField(field: PageElement): TextField {
+  const type = field.tagName === 'INPUT' ? (field.type ?? '') : ''
+  const { maxLength = -1 } = field
+  const isOff = field.matches(':disabled') || field.closest('[aria-disabled=true]') !== null
+  const isFixed = field.matches('[readonly], [aria-readonly=true]')
+  return {
+    type,
+    isSet: ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range'].includes(type),
+    isPlain: field.tagName === 'INPUT' || field.tagName === 'TEXTAREA',
+    suggests:
+      field.getAttribute('role') === 'combobox' ||
+      /list|both/.test(field.getAttribute('aria-autocomplete') ?? ''),
+    maxLength: maxLength >= 0 ? maxLength : undefined,
+    fault: isOff ? 'the element is disabled' : isFixed ? 'the element is read-only' : undefined
+  }
+}
+
+/** Runs in the page: true for an element that takes text itself. */
+function isTextField(element: PageElement): boolean {
+  const { tagName, type = '' } = element
+  const others = ['checkbox', 'radio', 'file', 'button', 'submit', 'reset', 'image']
+  return tagName === 'TEXTAREA' || (tagName === 'INPUT' && !others.includes(type))
+}
+
+/** Runs in the page: what takes the text if one is typed into an element. A string says why nothing does. */
+function textFieldOf(element: PageElement): PageElement | string {
+  const fields =
+    'input:not([type=hidden]), textarea, [contenteditable=""], [contenteditable=true], [contenteditable=plaintext-only]'
+  const inner = element.querySelectorAll(fields)
+  const label = element.closest('label')
+  let field = element
+  if (!element.matches('input, textarea, select') && !element.isContentEditable) {
+    field = (inner.length === 1 ? inner[0] : (label?.control ?? element))!
+  }
+  const type = field.tagName === 'INPUT' ? (field.type ?? '') : ''
+  if (field.tagName === 'SELECT') return 'it is a drop-down; use the select action'
+  if (type === 'checkbox' || type === 'radio') return 'it takes no text; use the check action'
+  if (type === 'file') return 'it takes files; use the upload action'
+  if (['button', 'submit', 'reset', 'image'].includes(type)) return 'it is a button; use the click action'
+  if (type !== '' || field.tagName === 'INPUT' || field.tagName === 'TEXTAREA') return field
+  if (field.isContentEditable) return field
+  // Neither is clicked to see whether a field gets the focus: a click would send the form, or leave the page.
+  const button = element.closest('button, a[href]')
+  if (button?.tagName === 'A') return 'it is a link; use the click action'
+  return button?.form && button.type === 'submit' ? 'it is a button; use the click action' : ''
+}
+
+/**
+ * The field that a text is typed into; without a spot the one that has the focus, undefined if none has.
+ * @throws RUN_ERR_BROWSER_ACTION_FAILED if there is no text field at the spot
+ */
+async function findTextField(act: Act, at: Spot | undefined): Promise<Found | undefined> {
+  if (at === undefined) return focusedField(act)
+  const found = await act.find(at)
+  if (await act.step(() => found.evaluate(isTextField))) return found
+  const field = await toField(act, await act.findHandle(at))
+  if (field !== undefined) return field
+  // Pages draw fields of their own, which put the focus into a real one when they are clicked.
+  await act.step(() => ('ref' in at ? found.click(act.limits) : act.page.mouse.click(at.x, at.y)))
+  const focused = await focusedField(act)
+  if (focused === undefined && 'ref' in at) act.fail('it is no text field')
+  return focused
+}
+
+async function toField(act: Act, element: ElementHandle): Promise<Found | undefined> {
+  const result = await act.step(() => element.evaluateHandle(textFieldOf))
+  const field = result.asElement()
+  if (field !== null) return new HandleElement(field as ElementHandle)
+  const reason = await act.step(() => result.jsonValue())
+  if (typeof reason === 'string' && reason !== '') act.fail(reason)
+  return undefined
+}
+
+async function focusedField(act: Act): Promise<Found | undefined> {
+  let frame = act.page.mainFrame()
+  for (;;) {
+    const active = (await act.step(() => frame.evaluateHandle(activeElement))).asElement()
+    if (active === null) return undefined
+    const inner = await act.step(() => active.contentFrame())
+    if (inner === null) return toField(act, active as ElementHandle)
+    frame = inner
+  }
+}
+
+// Runs in the page: what has the focus, also in open shadow roots.
+function activeElement(): PageElement | null {
+  const { document } = globalThis as unknown as { document: PageDocument }
+  let active = document.activeElement
+  while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement
+  return active === document.body ? null : active
+}
+
+const FORMATS: Readonly<Record<string, readonly [RegExp, string]>> = {
+  date: [/^\d{4,6}-\d\d-\d\d$/, 'a date field takes YYYY-MM-DD, e.g. 2027-03-31'],
+  time: [/^\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/, 'a time field takes HH:MM, e.g. 14:30'],
+  'datetime-local': [
+    /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/,
+    'a field for date and time takes YYYY-MM-DDTHH:MM, e.g. 2027-03-31T14:30'
+  ],
+  month: [/^\d{4,6}-\d\d$/, 'a month field takes YYYY-MM, e.g. 2027-03'],
+  week: [/^\d{4,6}-W\d\d$/, 'a week field takes YYYY-Www, e.g. 2027-W13'],
+  color: [/^#[0-9a-f]{6}$/, 'a colour field takes #rrggbb, e.g. #ff8800'],
+  range: [/^[+-]?(?:\d+\.?\d*|\.\d+)$/, 'a slider takes a number'],
+  number: [/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/, 'a number field takes digits only, e.g. 12.5']
+}
+
+/** Why an input of a type takes no such value; undefined if it does. The empty value clears all but sliders and colours. */
+function formatFault(type: string, value: string): string | undefined {
+  const format = FORMATS[type]
+  if (format === undefined) return undefined
+  if (value === '' && type !== 'range' && type !== 'color') return undefined
+  return format[0].test(value) ? undefined : format[1]
+}
 
 type Type = Extract<DeskAction, { action: 'type' }>
 
@@ -16,7 +184,7 @@ const INSERTED = 1_000
 const SUGGESTIONS = 300
 
 /** Types a text into a field, key by key where it is short, so that pages notice that listen to keys. */
-export async function type(act: Act, { at, text, append = false, submit = false }: Type): Promise<void> {
+export async function typeText(act: Act, { at, text, append = false, submit = false }: Type): Promise<void> {
   const element = await findTextField(act, at)
   if (element === undefined) {
     act.desk.notice('No field has the focus: the page got the keys')

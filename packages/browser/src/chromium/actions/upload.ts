@@ -1,6 +1,6 @@
 import type { ElementHandle, FileChooser } from 'playwright-core'
 import { RUN_ERR_BROWSER_TOO_LARGE } from '../../errors.ts'
-import type { DeskAction, UploadedFile } from '../../desk-action.ts'
+import type { DeskAction, UploadedFile } from '../../browser.ts'
 import type { Act } from './act.ts'
 import type { PageElement } from './page-dom.ts'
 

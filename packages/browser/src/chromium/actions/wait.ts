@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DeskAction } from '../../desk-action.ts'
+import type { DeskAction } from '../../browser.ts'
 import type { Act } from './act.ts'
 
 type Wait = Extract<DeskAction, { action: 'wait' }>

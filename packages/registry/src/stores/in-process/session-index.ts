@@ -24,8 +24,7 @@ import {
   type SessionPosition
 } from '@svc/contract/stores'
 import type { RunTable } from './run-table.ts'
-import type { SessionEntry } from './session-entry.ts'
-import type { SessionTable } from './session-table.ts'
+import type { SessionEntry, SessionTable } from './session-table.ts'
 import { requireTurn, runsOnBranch, type KeptTurn, type TurnTree } from './turn-tree.ts'
 
 /** Conversations in process memory. */

@@ -1,13 +1,14 @@
 import {
   isTerminalStatus,
   RUN_ERR_FENCED,
+  type CheckpointStore,
   type RunChange,
   type StoredRun,
   type StreamLog
 } from '@svc/contract'
-import { summarize } from './input-lists.ts'
-import type { InProcessWebhooks } from './webhook-store.ts'
+import { summarize } from './lists.ts'
 import { recordStep, wake, type RunTable } from './run-table.ts'
+import type { InProcessWebhooks } from './webhook-store.ts'
 
 /**
  * The logs of runs, in process memory.
@@ -58,4 +59,24 @@ function applyChange(record: StoredRun, change: RunChange): void {
   if (change.result !== undefined) record.result = change.result
   if (change.error !== undefined) record.error = change.error
   if (change.input !== undefined) record.inputs = [...record.inputs, change.input]
+}
+
+/** Checkpoints in process memory. */
+export function createInProcessCheckpointStore(): CheckpointStore {
+  const checkpoints = new Map<string, { epoch: number; json: string }>()
+  return {
+    save(runId, epoch, state) {
+      if ((checkpoints.get(runId)?.epoch ?? 0) > epoch) throw new RUN_ERR_FENCED(runId)
+      checkpoints.set(runId, { epoch, json: JSON.stringify(state) })
+    },
+    size(runId) {
+      const found = checkpoints.get(runId)
+      return found && Buffer.byteLength(found.json)
+    },
+    load(runId) {
+      const found = checkpoints.get(runId)
+      return found && { epoch: found.epoch, state: JSON.parse(found.json) as unknown }
+    },
+    remove: (runId) => void checkpoints.delete(runId)
+  }
 }

@@ -9,7 +9,7 @@ import {
   type WebhookStore
 } from '@svc/contract'
 import { formatSeqCursor, pageOf, parseRunCursor, parseSeqCursor } from '@svc/contract/stores'
-import { hostOf } from '../../webhooks/check-webhook.ts'
+import { hostOf } from '../../webhooks/send-message.ts'
 import { deliveryIdOf, reportedChange, type ReportedChange } from '../../webhooks/webhook-event.ts'
 
 // Messages of all owners; for a newer one the oldest goes.

@@ -7,10 +7,10 @@ import {
   type VoiceSettings,
   type YieldedPart
 } from '@svc/contract'
-import type { TurnDetector, VoiceDetector } from '../../detect/detector.ts'
-import type { EndpointSettings } from '../../detect/endpoint.ts'
+import type { TurnDetector, VoiceDetector } from '../../detect/fvad.ts'
+import type { EndpointSettings } from '../../detect/turn-finder.ts'
 import type { Speak } from '../../speech/lift-speech.ts'
-import type { OpenTranscription } from '../../speech/transcription.ts'
+import type { OpenTranscription } from '../../speech/model-calls.ts'
 import { AnswerRun } from '../answer-run.ts'
 import type {
   AnswerRequest,

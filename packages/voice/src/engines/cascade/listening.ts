@@ -1,8 +1,7 @@
 import { newId } from '../../call/call-scope.ts'
-import type { TurnDetector, VoiceDetector } from '../../detect/detector.ts'
-import type { EndpointSettings } from '../../detect/endpoint.ts'
-import { TurnFinder, type TurnEvent } from '../../detect/turn-finder.ts'
-import type { OpenTranscription, TurnTranscription } from '../../speech/transcription.ts'
+import type { TurnDetector, VoiceDetector } from '../../detect/fvad.ts'
+import { TurnFinder, type EndpointSettings, type TurnEvent } from '../../detect/turn-finder.ts'
+import type { OpenTranscription, TurnTranscription } from '../../speech/model-calls.ts'
 import type { EngineHost } from '../engine.ts'
 
 /** The words of one turn, whose id may be known later than the first of them. */

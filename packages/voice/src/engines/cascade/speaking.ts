@@ -1,6 +1,4 @@
-import { Alignment } from '../../speech/alignment.ts'
-import { SentenceSplitter, type Sentence } from '../../speech/sentences.ts'
-import { toSpeakable } from '../../speech/speakable.ts'
+import { Alignment, SentenceSplitter, toSpeakable, type Sentence } from '../../speech/sentences.ts'
 import type { EngineHost } from '../engine.ts'
 
 /** Audio that is made ahead of its turn: a sentence of the answer, or a text of the call itself. */

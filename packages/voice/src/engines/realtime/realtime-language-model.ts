@@ -6,7 +6,7 @@ import type {
   LanguageModelV4Usage
 } from '@ai-sdk/provider'
 import type { ResponseEnd, ResponseEvent, ResponseQueue, WantedResponse } from './response-queue.ts'
-import type { RealtimeUsage } from './server-event.ts'
+import type { RealtimeUsage } from './events.ts'
 
 /** The call, as far as its responses need it. */
 export interface ResponseSource {

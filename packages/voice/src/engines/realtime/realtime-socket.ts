@@ -1,10 +1,14 @@
 import { isPromise, unlessLate } from '@svc/contract'
 import { WebSocket } from 'ws'
 import { unlessAborted } from '@svc/runtime/loop'
-import type { ClientEvent, SessionConfig } from './client-event.ts'
-import { RealtimeCodec, type Abilities, type EarlierItem } from './realtime-codec.ts'
-import type { RealtimeModel, ServerConnection } from './realtime-model.ts'
-import type { ServerEvent } from './server-event.ts'
+import type { ClientEvent, ServerEvent, SessionConfig } from './events.ts'
+import {
+  RealtimeCodec,
+  type Abilities,
+  type EarlierItem,
+  type RealtimeModel,
+  type ServerConnection
+} from './realtime-codec.ts'
 
 // Milliseconds between two pings; a connection that answers none is lost.
 const PING = 15_000

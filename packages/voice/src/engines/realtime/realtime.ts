@@ -10,7 +10,7 @@ import { defineRunnable } from '@svc/registry'
 import { createTurn, runAgent, RunEvents, RunGuard, type AgentPlan } from '@svc/runtime/loop'
 import { loadResampler } from '../../audio/resample.ts'
 import { readWav } from '../../audio/wav.ts'
-import { convertRate } from '../../speech/read-speech.ts'
+import { convertRate } from '../../speech/lift-speech.ts'
 import { AnswerRun } from '../answer-run.ts'
 import type {
   AnswerRequest,
@@ -22,12 +22,11 @@ import type {
   VoiceEngineEvent,
   WrittenTurn
 } from '../engine.ts'
-import { briefFirst, briefStep, callerOf, RATE, type Briefing } from './briefing.ts'
+import { briefFirst, briefStep, callerOf, RATE, type Briefing, type RealtimePlan } from './realtime-plan.ts'
 import { Conversation, textOf, type SpokenTurn } from './conversation.ts'
 import { ModelSession } from './model-session.ts'
 import { RealtimeLanguageModel } from './realtime-language-model.ts'
-import type { RealtimeModel } from './realtime-model.ts'
-import type { RealtimePlan } from './realtime-plan.ts'
+import type { RealtimeModel } from './realtime-codec.ts'
 import type { ResponseEvent, WantedResponse } from './response-queue.ts'
 import { SpokenAnswer } from './spoken-answer.ts'
 import { AudioDecoder } from './user-speech.ts'

@@ -1,7 +1,6 @@
 import { dropOldest } from '@svc/contract'
-import type { ClientEvent } from './client-event.ts'
+import type { ClientEvent, RealtimeUsage, ServerEvent } from './events.ts'
 import type { Abilities } from './realtime-codec.ts'
-import type { RealtimeUsage, ServerEvent } from './server-event.ts'
 
 /** An event of a response. */
 export type ResponseEvent = Extract<ServerEvent, { responseId: string }>

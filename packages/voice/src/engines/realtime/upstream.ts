@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffDelay, type RunLog } from '@svc/contract'
 import { RUN_ERR_MODEL_UNREACHABLE, type Retry } from '@svc/runtime'
 import { retryDelay, toModelFault } from '@svc/runtime/loop'
-import type { ClientEvent, SessionConfig } from './client-event.ts'
-import type { RealtimeModel } from './realtime-model.ts'
+import type { ClientEvent, ServerEvent, SessionConfig } from './events.ts'
+import type { RealtimeModel } from './realtime-codec.ts'
 import { RealtimeSocket } from './realtime-socket.ts'
-import type { ServerEvent } from './server-event.ts'
 
 /** Times of a connection to a realtime model, in milliseconds. */
 export interface ConnectionTimes {

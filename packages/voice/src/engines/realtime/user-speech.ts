@@ -1,6 +1,6 @@
 import type { VoiceEngineEvent } from '../engine.ts'
 import { openTurn, RecentTurns, type OpenTurn, type SpokenTurn } from './conversation.ts'
-import type { SpeechEvent } from './server-event.ts'
+import type { SpeechEvent } from './events.ts'
 
 /** Decodes the audio of a model's items: 16-bit samples in base64, whose pieces may split a sample. */
 export class AudioDecoder {
