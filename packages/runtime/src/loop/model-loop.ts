@@ -1,15 +1,22 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
 import {
   addUsage,
+  findChoiceFault,
   isPromise,
+  RUN_ERR_BAD_INPUT,
   ZERO_USAGE,
   type Awaitable,
   type FinishReason,
+  type PartSink,
+  type RunContext,
+  type Steering,
   type ToolChoice,
   type Usage,
   type YieldedPart
 } from '@svc/contract'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
+import type { RunEvents } from '../events/run-events.ts'
+import type { RunGuard } from '../guards/run-guard.ts'
 import type { AnswerRecord } from '../models/answer-record.ts'
 import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { InterruptibleStep } from '../models/interruptible-step.ts'
@@ -24,12 +31,9 @@ import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
-import { CallerChoice } from './caller-choice.ts'
 import { DeliveredTurn } from './delivered-turn.ts'
 import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
-import type { LoopHost, LoopState, StepOverrides } from './loop-host.ts'
 import type { LoopPlan } from './loop-plan.ts'
-import { LoopSteering } from './loop-steering.ts'
 import { ReplayedStep } from './replayed-step.ts'
 import {
   copyPlain,
@@ -55,6 +59,32 @@ export interface Checked {
   readonly correction?: string
   /** The error of an answer that cannot be corrected. */
   readonly fault?: { readonly err: unknown }
+}
+
+/** The run of a loop. */
+interface LoopHost {
+  readonly kind: 'agent' | 'team'
+  readonly name: string
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly events: RunEvents
+  readonly sink?: PartSink | undefined
+}
+
+/** The state at the start of a loop. */
+interface LoopState {
+  readonly turn: Turn
+  readonly model: LanguageModelV4
+  readonly tools: ToolSet
+  /** The sections after the instructions in the system prompt. */
+  readonly sections: readonly (string | undefined)[]
+  readonly journal: LoopJournal | undefined
+}
+
+/** Overrides for one step by the mode of a team. */
+interface StepOverrides {
+  readonly tools?: ToolSet
+  readonly toolChoice?: ToolChoice
 }
 
 /** The steps of one run: opens model calls, and records their answers and outcomes in the turn. */
@@ -301,3 +331,81 @@ export class ModelLoop {
 
 const NOTHING: Checked = {}
 const nothing = () => {}
+
+/** The messages that join a run, as its loop reads them: before a step, and the same ones again when the step is replayed. */
+class LoopSteering {
+  readonly #steering: Steering | undefined
+  readonly #turn: Turn
+
+  constructor(steering: Steering | undefined, turn: Turn) {
+    this.#steering = steering
+    this.#turn = turn
+  }
+
+  /** How many were read so far. */
+  get taken(): number {
+    return this.#steering?.taken ?? 0
+  }
+
+  /** Reads what has joined; after the last step nothing could. */
+  read(isLast: boolean): void {
+    if (this.#steering === undefined) return
+    for (const { message } of this.#steering.take()) this.#turn.join(message)
+    if (isLast) this.#steering.close()
+  }
+
+  /** Reads what the step had read that an earlier process recorded. */
+  recall({ steered, isRecorded }: LoopJournal, index: number): void {
+    const steers = this.#steering?.take(steered) ?? []
+    // The beginning of a turn is recorded with what its first step read.
+    if (index === 0 && isRecorded) return
+    for (const { message } of steers) this.#turn.join(message)
+  }
+
+  /** As `Steering.close`. */
+  close(): boolean {
+    return this.#steering?.close() ?? true
+  }
+}
+
+/**
+ * What the caller of a run says of its tool calls. `auto` and `none` apply to each step; `required` to each until one of the caller's
+ * tools is called, if it serves any; else it and a certain tool apply to the first step, since the model would never answer.
+ */
+class CallerChoice {
+  readonly #choice: ToolChoice
+  readonly #clientTools: readonly string[]
+  readonly #isMember: boolean
+  #isOver = false
+
+  private constructor(choice: ToolChoice, { clientTools, source }: RunContext) {
+    this.#choice = choice
+    this.#clientTools = clientTools.map(({ name }) => name)
+    this.#isMember = source.length > 0
+  }
+
+  /** The choice of a run's caller; undefined if it has made none. */
+  static of(context: RunContext): CallerChoice | undefined {
+    const { toolChoice } = context
+    return toolChoice === undefined ? undefined : new CallerChoice(toolChoice, context)
+  }
+
+  /** The choice for the next step; undefined: as the agent decides. @throws RUN_ERR_BAD_INPUT if the step has no such tool */
+  forStep({ names }: Pick<ToolSet, 'names'>): ToolChoice | undefined {
+    if (this.#isOver) return undefined
+    const choice = this.#choice
+    if (typeof choice === 'string') return choice
+    const fault = findChoiceFault(choice, names)
+    if (fault === undefined) return choice
+    // Another member may have it.
+    if (this.#isMember) return undefined
+    throw new RUN_ERR_BAD_INPUT(`toolChoice: ${fault}`)
+  }
+
+  /** A step is over, and has called these tools. */
+  endStep(called: readonly { readonly toolName: string }[]): void {
+    if (this.#choice === 'auto' || this.#choice === 'none') return
+    const goesOn = this.#choice === 'required' && this.#clientTools.length > 0
+    this.#isOver ||= !goesOn || called.some(({ toolName }) => this.#clientTools.includes(toolName))
+  }
+}

@@ -3,7 +3,6 @@ import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } fr
 import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-policy.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
-import { isSaid } from './is-said.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
 import { CallReport, type ModelCalls } from './call-report.ts'
@@ -220,3 +219,28 @@ function toFault(err: unknown, { begun }: ModelAnswer): ModelFault {
 }
 
 const ignore = () => {}
+
+/**
+ * True for a part in which the model says something: text, reasoning, tool input, a file or a source. Provider packages stream much
+ * else that keeps their books: metadata, markers of blocks, `custom` parts, `raw` chunks.
+ */
+function isSaid(part: LanguageModelV4StreamPart): boolean {
+  switch (part.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'tool-input-delta':
+      return part.delta !== ''
+    case 'tool-input-start':
+    case 'tool-call':
+    case 'tool-result':
+    case 'tool-approval-request':
+    case 'file':
+    case 'reasoning-file':
+    case 'source':
+      return true
+    case 'text-end':
+      return part.citations !== undefined
+    default:
+      return false
+  }
+}
