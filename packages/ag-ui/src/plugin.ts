@@ -1,4 +1,3 @@
-import { RUNNABLE_KINDS } from '@svc/contract'
 import { openSurface, resolveWireOptions, type WireDescription, type WireOptions } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -27,17 +26,7 @@ const WIRE: WireDescription = {
 /** Agents, teams and workflows over AG-UI; adds a run engine to an app that has none. */
 async function agUi(app: FastifyInstance, options: WireOptions & RegisterOptions): Promise<void> {
   await openSurface(app, WIRE, resolveWireOptions(options, errors.BadOption), {
-    add(scope, surface) {
-      for (const kind of RUNNABLE_KINDS)
-        threadRoutes(
-          scope,
-          surface,
-          kind,
-          `/ag-ui/${kind}/:name`,
-          `${kind[0]!.toUpperCase()}${kind.slice(1)}Run`
-        )
-      threadRoutes(scope, surface, 'agent', '/ag-ui/:name', 'Run')
-    }
+    add: threadRoutes
   })
 }
 

@@ -13,13 +13,21 @@ export {
 } from './access/admit-run.ts'
 export {
   answerInputs,
-  cancelActiveRun,
   findActiveRun,
   requireRunOf,
   runsOfConversation,
   startUnlessWaiting,
   type GivenAnswer
 } from './access/conversations.ts'
+export {
+  conversationFiles,
+  conversationRoutes,
+  NameParamsSchema,
+  UserQuerySchema,
+  type ConversationPlace,
+  type ConversationRequest,
+  type ConversationWire
+} from './access/conversation-routes.ts'
 export {
   createKeySet,
   findKeys,
@@ -58,7 +66,8 @@ export {
   requireRun,
   requireSession,
   seesAllOf,
-  type InputList
+  type InputList,
+  type SessionReference
 } from './access/require-owned.ts'
 export type { CallConnection, CallEnd, ClientInput } from './calls/outputs.ts'
 export { LiveCall } from './calls/live-call.ts'

@@ -1,4 +1,3 @@
-import { RUNNABLE_KINDS } from '@svc/contract'
 import { openSurface, resolveWireOptions, type WireDescription, type WireOptions } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -23,17 +22,7 @@ const WIRE: WireDescription = {
 /** Agents, teams and workflows as chats of the AI SDK; adds a run engine to an app that has none. */
 async function uiStream(app: FastifyInstance, options: WireOptions & RegisterOptions): Promise<void> {
   await openSurface(app, WIRE, resolveWireOptions(options, errors.BadOption), {
-    add(scope, surface) {
-      for (const kind of RUNNABLE_KINDS)
-        chatRoutes(
-          scope,
-          surface,
-          kind,
-          `/chat/${kind}/:name`,
-          `${kind[0]!.toUpperCase()}${kind.slice(1)}Chat`
-        )
-      chatRoutes(scope, surface, 'agent', '/chat/:name', 'Chat')
-    }
+    add: chatRoutes
   })
 }
 

@@ -1,17 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/contract'
-import { jsonReply } from '@svc/surface'
+import { RunBodySchema } from '@svc/contract'
+import { jsonReply, type ConversationWire } from '@svc/surface'
 import { AgUiEventSchema } from '../wire/events.ts'
 
 const { userId } = RunBodySchema.properties
-const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH })
 
-export const NameParamsSchema = Type.Object({ name })
-export const ThreadParamsSchema = Type.Object({ name, threadId: IdSchema })
-export type ThreadParams = Static<typeof ThreadParamsSchema>
-export const FileParamsSchema = Type.Object({ name, threadId: IdSchema, runId: IdSchema, fileId: IdSchema })
-
-export const UserQuerySchema = Type.Object({ userId }, { additionalProperties: false })
 export const ConnectQuerySchema = Type.Object(
   {
     userId,
@@ -58,13 +51,17 @@ const stream = (description: string) => ({
 /** The replies of each route. */
 export const REPLIES = {
   run: { 200: stream('The events of the run: each message has the JSON of one'), ...failures },
-  connected: { 200: stream('The events of the runs of the thread; none if it has none'), ...failures },
-  canceled: { 204: Type.Null({ description: 'Nothing runs any more' }), ...failures },
-  file: {
-    200: {
-      description: 'The file, or the range that was asked for',
-      content: { '*/*': { schema: { type: 'string', format: 'binary' } } }
-    },
-    ...failures
-  }
+  connected: { 200: stream('The events of the runs of the thread; none if it has none'), ...failures }
+}
+
+/** Threads as the wire serves them. */
+export const THREADS: ConversationWire = {
+  path: '/ag-ui',
+  below: ['threads'],
+  id: 'threadId',
+  running: 'run',
+  owner: 'thread',
+  title: 'Run',
+  tag: 'Runs',
+  failures
 }

@@ -1,32 +1,23 @@
-import type { RunnableKind } from '@svc/contract'
 import {
-  baseUrlOf,
+  conversationFiles,
   createSseStream,
-  fileUrlsAt,
   SSE_HEADERS,
   type AddressedRequest,
   type FileUrl,
+  type SessionReference,
   type WireSurface
 } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import type { RunEvents } from '../projection/run-events.ts'
 import { RunStream, type StreamStart } from '../projection/run-stream.ts'
+import { THREADS } from './thread-schemas.ts'
 
 /** A thread as a request names it: a session of a runnable. */
-export interface Thread {
-  readonly kind: RunnableKind
-  readonly name: string
-  readonly sessionId: string
-  readonly userId?: string | undefined
-}
+export type Thread = SessionReference
 
 /** Makes the URLs of files of a thread, at this service as the client reaches it, or elsewhere. */
 export function fileUrlIn(surface: WireSurface, thread: Thread, request: AddressedRequest): FileUrl {
-  return fileUrlsAt({
-    base: baseUrlOf(surface, request),
-    path: ['ag-ui', thread.kind, thread.name, 'threads', thread.sessionId, 'files'],
-    userId: thread.userId
-  })
+  return conversationFiles(THREADS, surface, thread, request)
 }
 
 /** Replies with the stream of a run, from the part on that `events` have read. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Type, type Static } from '@sinclair/typebox'
-import { IdSchema, MAX_NAME_LENGTH, RunBodySchema } from '@svc/contract'
-import { jsonReply } from '@svc/surface'
+import { IdSchema, RunBodySchema } from '@svc/contract'
+import { jsonReply, type ConversationWire } from '@svc/surface'
 import { UiChunkSchema } from '../wire/chunks.ts'
 import { UiMessageSchema } from '../wire/messages.ts'
 
@@ -35,18 +35,9 @@ export const ChatBodySchema = Type.Object(
 )
 export type ChatBody = Static<typeof ChatBodySchema>
 
-const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH })
-const userId = { userId: run.userId }
-
-export const NameParamsSchema = Type.Object({ name })
-export const ChatParamsSchema = Type.Object({ name, id: IdSchema })
-export const FileParamsSchema = Type.Object({ name, id: IdSchema, runId: IdSchema, fileId: IdSchema })
-export type ChatParams = Static<typeof ChatParamsSchema>
-
-export const UserQuerySchema = Type.Object(userId, { additionalProperties: false })
 export const HistoryQuerySchema = Type.Object(
   {
-    ...userId,
+    userId: run.userId,
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -98,19 +89,22 @@ const stream = {
   description: 'A UI message stream: each message has the JSON of a chunk; the last one is `[DONE]`',
   content: { 'text/event-stream': { schema: UiChunkSchema } }
 }
-const nothing = (description: string) => Type.Null({ description })
 
 /** The replies of each route. */
 export const REPLIES = {
   stream: { 200: stream, ...failures },
-  resumed: { 200: stream, 204: nothing('Nothing runs'), ...failures },
-  history: { 200: jsonReply('The messages', HistorySchema), ...failures },
-  canceled: { 204: nothing('Nothing runs any more'), ...failures },
-  file: {
-    200: {
-      description: 'The file, or the range that was asked for',
-      content: { '*/*': { schema: { type: 'string', format: 'binary' } } }
-    },
-    ...failures
-  }
+  resumed: { 200: stream, 204: Type.Null({ description: 'Nothing runs' }), ...failures },
+  history: { 200: jsonReply('The messages', HistorySchema), ...failures }
+}
+
+/** Chats as the wire serves them. */
+export const CHATS: ConversationWire = {
+  path: '/chat',
+  below: [],
+  id: 'id',
+  running: 'stream',
+  owner: 'message',
+  title: 'Chat',
+  tag: 'Chats',
+  failures
 }

@@ -1,33 +1,24 @@
-import type { RunnableKind } from '@svc/contract'
 import {
-  baseUrlOf,
+  conversationFiles,
   createSseStream,
-  fileUrlsAt,
   SSE_HEADERS,
   type AddressedRequest,
   type FileUrl,
+  type SessionReference,
   type WireSurface
 } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
 import type { MessageChunks } from '../projection/message-chunks.ts'
 import { UI_STREAM_HEADER } from '../wire/chunks.ts'
+import { CHATS } from './chat-schemas.ts'
 
 /** A chat as a request names it: a session of a runnable. */
-export interface Chat {
-  readonly kind: RunnableKind
-  readonly name: string
-  readonly sessionId: string
-  readonly userId?: string | undefined
-}
+export type Chat = SessionReference
 
 /** Makes the URLs of files of a chat, at this service as the client reaches it, or elsewhere. */
 export function fileUrlIn(surface: WireSurface, chat: Chat, request: AddressedRequest): FileUrl {
-  return fileUrlsAt({
-    base: baseUrlOf(surface, request),
-    path: ['chat', chat.kind, chat.name, chat.sessionId, 'files'],
-    userId: chat.userId
-  })
+  return conversationFiles(CHATS, surface, chat, request)
 }
 
 /** Replies with the stream of a run. */
