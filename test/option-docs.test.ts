@@ -20,7 +20,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
     'tools/define-tool.ts',
     'workflows/workflow-options.ts'
   ],
-  browser: ['browser-agent-options.ts', 'browser-options.ts', 'chromium/chromium-options.ts'],
+  browser: ['browser-agent.ts', 'plan-browser.ts', 'chromium/launch.ts'],
   voice: ['voice-options.ts'],
   store: ['options.ts'],
   'ui-stream': ['index.ts'],

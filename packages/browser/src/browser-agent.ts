@@ -33,7 +33,7 @@ export interface BrowserAgentOptions<Output extends Schema = Schema>
   maxSteps?: number
 }
 
-const BrowserAgentOptionsSchema = Type.Object(
+export const BrowserAgentOptionsSchema = Type.Object(
   {
     ...AgentOptionsSchema.properties,
     ...BROWSER_OPTIONS,

@@ -37,7 +37,7 @@ export interface ChromiumOptions {
 
 const pixels = Type.Integer({ minimum: 100, maximum: 4_000 })
 
-const ChromiumOptionsSchema = optionsSchema<ChromiumOptions>({
+export const ChromiumOptionsSchema = optionsSchema<ChromiumOptions>({
   executablePath: Type.String({ minLength: 1 }),
   sandbox: Type.Boolean(),
   args: Type.Readonly(Type.Array(Type.String({ pattern: '^--[a-z]' }))),
