@@ -25,7 +25,7 @@ import type { onRequestHookHandler, preHandlerHookHandler, RegisterOptions } fro
 import { JwtOptionsSchema, type JwtOptions } from './auth/jwt-options.ts'
 import { RbacOptionsSchema, type RbacOptions } from './auth/rbac-options.ts'
 import { HTTP_ERR_BAD_OPTION } from './errors.ts'
-import { CorsOptionsSchema, requireOrigin } from './limits/cors-options.ts'
+import { CorsOptionsSchema, requireOrigin } from './limits/cors.ts'
 import { RateLimitOptionsSchema } from './limits/rate-limit.ts'
 import { resolveSwagger, SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
 import {

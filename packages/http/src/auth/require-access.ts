@@ -1,9 +1,16 @@
-import { ANONYMOUS, findMissingScope, isPromise, type Awaitable, type Principal } from '@svc/contract'
+import {
+  ANONYMOUS,
+  findMissingScope,
+  isPromise,
+  type Action,
+  type Awaitable,
+  type Principal,
+  type RunnableKind
+} from '@svc/contract'
 import { isStrayCall, localCallOf, missingScope, requireAllowed } from '@svc/surface'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { HTTP_ERR_BAD_OPTION, HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
-import type { AccessRule } from './access-rule.ts'
 import type { HttpPolicy } from './policy.ts'
+import { HTTP_ERR_BAD_OPTION, HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 import { errors } from '../surface-errors.ts'
 
 type Scope = Pick<FastifyInstance, 'decorateRequest' | 'addHook'>
@@ -72,4 +79,23 @@ function admit(request: FastifyRequest, principal: Principal, policy: HttpPolicy
   if (typeof access !== 'object' || name === undefined) return
   const { action, kind } = access
   return requireAllowed({ policy, errors }, principal, action, { kind, name })
+}
+
+/**
+ * Who may call a route: everyone (`open`); callers with valid credentials (`authenticated`; the handler checks ownership);
+ * or callers who may perform the action on the runnables of a kind, or on the one that `:name` names.
+ */
+export type AccessRule = 'open' | 'authenticated' | { readonly action: Action; readonly kind: RunnableKind }
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Default rule of a scope, for routes that declare none, such as those of a third-party plugin. */
+    access?: AccessRule
+  }
+  interface FastifyContextConfig {
+    /** Required on every route of the plugin. */
+    access?: AccessRule
+    /** The key of the route in `defaultScopes`. */
+    accessKey?: string
+  }
 }

@@ -1,7 +1,8 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
+import { Type } from '@sinclair/typebox'
+import { functionSchema, optionsSchema } from '@svc/contract'
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
-import type { HttpScope } from '../surface.ts'
 
 // Response headers that pages of other origins may read.
 const EXPOSED_HEADERS = [
@@ -22,7 +23,7 @@ const EXPOSED_HEADERS = [
  * @throws HTTP_ERR_BAD_OPTION for every origin with credentials, and if the app has `@fastify/cors` itself; if that is
  * registered later, when the app becomes ready
  */
-export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOptions): Promise<void> {
+export async function allowOrigins(scope: FastifyInstance, given: true | FastifyCorsOptions): Promise<void> {
   const options = given === true ? {} : given
   if (await isOpenWithCredentials(options))
     throw new HTTP_ERR_BAD_OPTION('cors: every origin with credentials lets any page act for its visitor')
@@ -49,7 +50,7 @@ export async function allowOrigins(scope: HttpScope, given: true | FastifyCorsOp
 }
 
 // Hooks of another instance reach these routes too, and the first one answers a preflight.
-function refuseSecondCors(scope: HttpScope): void {
+function refuseSecondCors(scope: FastifyInstance): void {
   let around = Object.getPrototypeOf(scope) as Partial<FastifyInstance>
   for (; around.hasPlugin !== undefined; around = Object.getPrototypeOf(around) as Partial<FastifyInstance>)
     if (around.hasPlugin('@fastify/cors'))
@@ -60,7 +61,7 @@ function refuseSecondCors(scope: HttpScope): void {
 
 /** Adds the hook of `@fastify/cors` and returns its preflight route, which it would add for all paths of the app. */
 function addCorsHook(
-  scope: HttpScope,
+  scope: FastifyInstance,
   options: FastifyCorsOptions
 ): Promise<RouteShorthandOptionsWithHandler> {
   return new Promise((resolve, reject) => {
@@ -121,4 +122,32 @@ async function ask<T>(fn: unknown, about: unknown): Promise<T | undefined> {
       settle()
     }
   })
+}
+
+type Typed<Name extends keyof FastifyCorsOptions> = NonNullable<FastifyCorsOptions[Name]>
+const list = Type.Union([Type.String(), Type.Array(Type.String())])
+
+/** All options of `@fastify/cors`; strict, since a misspelt one would open the routes to every origin. */
+export const CorsOptionsSchema = optionsSchema<FastifyCorsOptions>({
+  hook: Type.Unsafe<Typed<'hook'>>(Type.String()),
+  delegator: functionSchema<Typed<'delegator'>>(),
+  origin: Type.Unsafe<Typed<'origin'>>(Type.Unknown()),
+  credentials: Type.Boolean(),
+  exposedHeaders: list,
+  allowedHeaders: list,
+  methods: list,
+  maxAge: Type.Number(),
+  cacheControl: Type.Union([Type.Number(), Type.String()]),
+  preflightContinue: Type.Boolean(),
+  optionsSuccessStatus: Type.Integer(),
+  preflight: Type.Boolean(),
+  strictPreflight: Type.Boolean(),
+  hideOptionsRoute: Type.Boolean(),
+  logLevel: Type.Unsafe<Typed<'logLevel'>>(Type.String())
+})
+
+/** Checks that the options name their origins. @throws HTTP_ERR_BAD_OPTION */
+export function requireOrigin({ origin, delegator }: FastifyCorsOptions): void {
+  if (origin === undefined && delegator === undefined)
+    throw new HTTP_ERR_BAD_OPTION('cors/origin: it is required; use `cors: true` for every origin')
 }

@@ -1,9 +1,7 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { RunEngine } from '@svc/surface'
 import { toFault } from '../errors/to-error-body.ts'
-import { ErrorCounts } from '../health/error-counts.ts'
-import { EventLoopWatch } from '../health/event-loop-watch.ts'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import { HealthReportSchema, type HealthReport } from '../schemas/health.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
@@ -66,4 +64,91 @@ function statusOf({ draining, recovering, stores }: RunEngine): HealthReport['st
   if (draining) return 'draining'
   if (recovering) return 'recovering'
   return stores.lease?.held === false ? 'no-lease' : 'ok'
+}
+
+/** How often an error occurred. */
+export interface ErrorCount {
+  readonly code: string
+  readonly count: number
+  /** Milliseconds since the epoch. */
+  readonly lastAt: number
+}
+
+// Codes may come from apps and their tools.
+const MAX_CODES = 200
+const OTHER = 'OTHER'
+
+/** Counts errors by their codes, since the start of the process. */
+export class ErrorCounts {
+  readonly #counts = new Map<string, { count: number; lastAt: number }>()
+
+  add(code: string, at: number = Date.now()): void {
+    const isKnown = this.#counts.has(code) || this.#counts.size < MAX_CODES
+    const key = isKnown ? code : OTHER
+    const counted = this.#counts.get(key)
+    if (counted === undefined) this.#counts.set(key, { count: 1, lastAt: at })
+    else {
+      counted.count++
+      counted.lastAt = at
+    }
+  }
+
+  /** The most frequent first. */
+  list(): ErrorCount[] {
+    return [...this.#counts]
+      .map(([code, counted]) => ({ code, ...counted }))
+      .toSorted((a, b) => b.count - a.count)
+  }
+}
+
+/** How busy the event loop of the process was. Delays are milliseconds. */
+export interface EventLoopReport {
+  /** The share of the time in which it was at work: 0–1. */
+  readonly utilization: number
+  readonly delayMs: { readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+// Milliseconds.
+const RESOLUTION = 50
+const WINDOW = 10_000
+const NANOSECONDS = 1_000_000
+
+/** Measures the event loop, in windows of ten seconds. */
+export class EventLoopWatch {
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION })
+  readonly #timer: NodeJS.Timeout
+  #start = performance.eventLoopUtilization()
+  #last: EventLoopReport | undefined
+
+  constructor() {
+    this.#delay.enable()
+    this.#timer = setInterval(() => {
+      this.#last = this.#read()
+      this.#start = performance.eventLoopUtilization()
+      this.#delay.reset()
+    }, WINDOW).unref()
+  }
+
+  /** The last window; the present one until then. */
+  get report(): EventLoopReport {
+    return this.#last ?? this.#read()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#delay.disable()
+  }
+
+  #read(): EventLoopReport {
+    const { utilization } = performance.eventLoopUtilization(this.#start)
+    const { max } = this.#delay
+    const [p50, p99] = [50, 99].map((percent) => toDelay(this.#delay.percentile(percent)))
+    const delayMs = { p50: p50!, p99: p99!, max: toDelay(max) }
+    return { utilization: Math.round(utilization * 1_000) / 1_000, delayMs }
+  }
+}
+
+// Whole milliseconds by which a timer was late, from the nanoseconds between its calls.
+function toDelay(nanoseconds: number): number {
+  return Math.max(0, Math.round(nanoseconds / NANOSECONDS) - RESOLUTION)
 }

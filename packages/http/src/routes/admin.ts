@@ -1,10 +1,9 @@
 import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/contract'
 import { removeSubject } from '@svc/surface'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
-import { listRuns, toRunItem } from '../replies/list-runs.ts'
+import { listRuns, toRunItem } from '../replies/run-records.ts'
 import {
   AdminRunListSchema,
   AdminRunQuerySchema,

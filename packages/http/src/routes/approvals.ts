@@ -1,10 +1,7 @@
-import { ApprovalAnswerSchema } from '@svc/contract'
+import { Type } from '@sinclair/typebox'
+import { ApprovalAnswerSchema, PendingApprovalSchema } from '@svc/contract'
 import { toPendingApproval } from '@svc/surface'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { ApprovalListSchema, ApprovalQuerySchema, ApprovalSchema } from '../schemas/approval-list.ts'
-import { ApprovalParamsSchema } from '../schemas/parameters.ts'
-import type { HttpScope, Surface } from '../surface.ts'
+import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import {
   AnsweredRunSchema,
   answerInput,
@@ -12,6 +9,34 @@ import {
   sendInputPage,
   type ListedInputs
 } from './listed-inputs.ts'
+import { ApprovalParamsSchema, nextCursor, pageQuery } from '../schemas/parameters.ts'
+import type { HttpScope, Surface } from '../surface.ts'
+
+/** Selects one page of pending approvals. */
+const ApprovalQuerySchema = Type.Object(
+  {
+    runId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: 'Only the approvals of this run' })
+    ),
+    ...pageQuery
+  },
+  { title: 'ApprovalQuery', additionalProperties: false }
+)
+
+/** A pending approval that the caller may answer. */
+const ApprovalSchema = Type.Object(
+  {
+    ...PendingApprovalSchema.properties,
+    href: Type.String({ description: 'The URL of the approval with all its arguments' })
+  },
+  { title: 'Approval' }
+)
+
+/** One page of pending approvals. */
+const ApprovalListSchema = Type.Object(
+  { approvals: Type.Array(ApprovalSchema), nextCursor },
+  { title: 'ApprovalList' }
+)
 
 const config = { access: 'authenticated' } as const
 const list = {
@@ -19,7 +44,7 @@ const list = {
   querystring: ApprovalQuerySchema,
   response: { 200: jsonReply('One page of approvals', ApprovalListSchema), ...errorReplies(400, 500, 503) }
 }
-const look = {
+const get = {
   ...describeOperation('get-approval', 'One pending approval, with all its arguments'),
   params: ApprovalParamsSchema,
   response: {
@@ -51,7 +76,7 @@ export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
     sendInputPage(surface, reply, approvals, principal, query)
   )
 
-  scope.get('/approvals/:approvalId', { schema: look, config }, ({ params, principal }, reply) =>
+  scope.get('/approvals/:approvalId', { schema: get, config }, ({ params, principal }, reply) =>
     sendInput(surface, reply, approvals, principal, params.approvalId)
   )
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { RUN_ERR_DRAINING, RUN_ERR_NO_LEASE, RUN_ERR_RECOVERING } from '@svc/contract'
-import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' })

@@ -1,10 +1,7 @@
-import { InputAnswerSchema } from '@svc/contract'
+import { Type } from '@sinclair/typebox'
+import { InputAnswerSchema, PendingInputSchema } from '@svc/contract'
 import { toPendingInput } from '@svc/surface'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
-import { InputListSchema, InputQuerySchema, InputSchema } from '../schemas/input-list.ts'
-import { InputParamsSchema } from '../schemas/parameters.ts'
-import type { HttpScope, Surface } from '../surface.ts'
+import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import {
   AnsweredRunSchema,
   answerInput,
@@ -12,6 +9,31 @@ import {
   sendInputPage,
   type ListedInputs
 } from './listed-inputs.ts'
+import { InputParamsSchema, nextCursor, pageQuery } from '../schemas/parameters.ts'
+import type { HttpScope, Surface } from '../surface.ts'
+
+/** Selects one page of pending questions and client tools. */
+const InputQuerySchema = Type.Object(
+  {
+    runId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: 'Only the inputs of this run' })
+    ),
+    ...pageQuery
+  },
+  { title: 'InputQuery', additionalProperties: false }
+)
+
+/** A pending question or client tool that the caller may answer. */
+const InputSchema = Type.Object(
+  {
+    ...PendingInputSchema.properties,
+    href: Type.String({ description: 'The URL of the input with all its arguments' })
+  },
+  { title: 'Input' }
+)
+
+/** One page of pending questions and client tools. */
+const InputListSchema = Type.Object({ inputs: Type.Array(InputSchema), nextCursor }, { title: 'InputList' })
 
 const config = { access: 'authenticated' } as const
 const list = {
@@ -19,7 +41,7 @@ const list = {
   querystring: InputQuerySchema,
   response: { 200: jsonReply('One page of inputs', InputListSchema), ...errorReplies(400, 500, 503) }
 }
-const look = {
+const get = {
   ...describeOperation('get-input', 'One pending question or client tool, with all its arguments'),
   params: InputParamsSchema,
   response: { 200: jsonReply('The input', InputSchema), ...errorReplies(400, 404, 409, 414, 500, 503) }
@@ -52,7 +74,7 @@ export function inputsRoutes(scope: HttpScope, surface: Surface): void {
     sendInputPage(surface, reply, inputs, principal, query)
   )
 
-  scope.get('/inputs/:inputId', { schema: look, config }, ({ params, principal }, reply) =>
+  scope.get('/inputs/:inputId', { schema: get, config }, ({ params, principal }, reply) =>
     sendInput(surface, reply, inputs, principal, params.inputId)
   )
 

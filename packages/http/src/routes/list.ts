@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import {
+  MAX_NAME_LENGTH,
   RUNNABLE_KINDS,
   RunnableMetadataSchema,
   type Principal,
@@ -8,13 +9,37 @@ import {
   type RunnableKind,
   type RunnableMetadata
 } from '@svc/contract'
-import { requireExposed, sendJson, sendWhole } from '@svc/surface'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { requireExposed, sendJson, sendWhole, WireSchema } from '@svc/surface'
+import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import { collectPage } from '../replies/collect-page.ts'
 import { NameParamsSchema } from '../schemas/parameters.ts'
-import { RegistrySchema, RunnableQuerySchema } from '../schemas/registry.ts'
 import type { HttpScope, Surface } from '../surface.ts'
+
+/** Selects one page of runnables. */
+const RunnableQuerySchema = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 1_000 }),
+    cursor: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_NAME_LENGTH,
+        description: 'The last name of the previous page; see the header `Link`'
+      })
+    )
+  },
+  { title: 'RunnableQuery', additionalProperties: false }
+)
+
+/** The names of all runnables, by kind, and the wires that serve them. */
+const RegistrySchema = Type.Object(
+  {
+    agents: Type.Array(Type.String()),
+    teams: Type.Array(Type.String()),
+    workflows: Type.Array(Type.String()),
+    wires: Type.Array(WireSchema)
+  },
+  { title: 'Registry' }
+)
 
 const LINK = 'The URL of the next page as `rel="next"`, unless this is the last'
 

@@ -20,7 +20,7 @@ import {
 import { formatInputCursor } from '@svc/contract/stores'
 import type { FastifyReply } from 'fastify'
 import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
-import { sendRecord, withMember } from '../replies/send-record.ts'
+import { sendRecord, withMember } from '../replies/run-records.ts'
 import type { Surface } from '../surface.ts'
 
 /** How a list shows its items. */

@@ -1,6 +1,5 @@
 import { requireRun, sendFile } from '@svc/surface'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { emptyReply, errorReplies, fileReply } from '../openapi/describe-replies.ts'
+import { describeOperation, emptyReply, errorReplies, fileReply } from '../openapi/describe-operation.ts'
 import { watchClient } from '../replies/watch-client.ts'
 import { FileHeadersSchema, FileParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'

@@ -2,11 +2,16 @@ import { Type } from '@sinclair/typebox'
 import { RunRecordSchema, type RunQuery } from '@svc/contract'
 import { createSseStream, isEnd, requireRun, SSE_HEADERS } from '@svc/surface'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
-import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
-import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
+import {
+  describeOperation,
+  emptyReply,
+  errorReplies,
+  EVENT_STREAM,
+  eventStreamReply,
+  jsonReply
+} from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
-import { listRuns, toRunItem } from '../replies/list-runs.ts'
-import { sendRecord } from '../replies/send-record.ts'
+import { listRuns, sendRecord, toRunItem } from '../replies/run-records.ts'
 import { watchClient } from '../replies/watch-client.ts'
 import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { RunParamsSchema, StreamHeadersSchema } from '../schemas/parameters.ts'
@@ -20,7 +25,7 @@ const list = {
   querystring: RunQuerySchema,
   response: { 200: jsonReply('One page of runs', RunListSchema), ...errorReplies(400, 500, 503) }
 }
-const look = {
+const get = {
   ...describeOperation('get-run', 'One run'),
   params: RunParamsSchema,
   response: { 200: found, ...errorReplies(400, 404, 414, 500, 503) }
@@ -64,7 +69,7 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
     return sendPage(reply, 'runs', page)
   })
 
-  scope.get('/runs/:runId', { schema: look, config }, async ({ params, principal }, reply) =>
+  scope.get('/runs/:runId', { schema: get, config }, async ({ params, principal }, reply) =>
     sendRecord(surface, reply, await requireRun(surface, params.runId, principal))
   )
 

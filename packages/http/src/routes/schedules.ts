@@ -7,8 +7,7 @@ import {
 } from '@svc/contract'
 import { ProviderKeys, requireAllowed, requireExposed, sendJson, type OwnedSchedule } from '@svc/surface'
 import { formatRunCursor } from '@svc/contract/stores'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
 import { ScheduleParamsSchema } from '../schemas/parameters.ts'
 import {
@@ -46,7 +45,7 @@ const create = {
     ...errorReplies(400, 403, 404, 413, 415, 429, 500, 503)
   }
 }
-const look = {
+const get = {
   ...describeOperation('get-schedule', 'One schedule'),
   params: ScheduleParamsSchema,
   response: { 200: found, ...errorReplies(400, 404, 414, 500, 503) }
@@ -101,7 +100,7 @@ export function schedulesRoutes(scope: HttpScope, surface: Surface): void {
     return sendJson(replies, reply, toItem(schedule, principal))
   })
 
-  scope.get('/schedules/:scheduleId', { schema: look, config }, async ({ params, principal }, reply) =>
+  scope.get('/schedules/:scheduleId', { schema: get, config }, async ({ params, principal }, reply) =>
     sendJson(replies, reply, toItem(await requireSchedule(params.scheduleId, principal), principal))
   )
 

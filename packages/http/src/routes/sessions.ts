@@ -22,8 +22,14 @@ import {
 } from '@svc/contract'
 import { runIdOfTurn } from '@svc/contract/stores'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
-import { CHANNEL_STREAM, describeOperation } from '../openapi/describe-operation.ts'
-import { emptyReply, errorReplies, eventStreamReply, jsonReply } from '../openapi/describe-replies.ts'
+import {
+  CHANNEL_STREAM,
+  describeOperation,
+  emptyReply,
+  errorReplies,
+  eventStreamReply,
+  jsonReply
+} from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { watchClient } from '../replies/watch-client.ts'
 import { StreamHeadersSchema } from '../schemas/parameters.ts'
@@ -53,7 +59,7 @@ const list = {
     ...errorReplies(400, 403, 404, 500, 503)
   }
 }
-const look = {
+const get = {
   ...describeOperation(
     'get-session',
     'One conversation, with its newest messages',
@@ -138,7 +144,7 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
     return sendPage(reply, 'sessions', { items, nextCursor: page.nextCursor })
   })
 
-  scope.get(PATH, { schema: look, config }, async ({ params: named, principal, query }, reply) => {
+  scope.get(PATH, { schema: get, config }, async ({ params: named, principal, query }, reply) => {
     const { userId, limit, before, branch } = query
     const session = await requireSession(surface, { ...named, userId }, principal)
     // A run that ends from now on is in the messages and in the stream, and no reader misses it.

@@ -1,7 +1,12 @@
 import { RunBodySchema, RUNNABLE_KINDS } from '@svc/contract'
 import { createSseStream, SSE_HEADERS } from '@svc/surface'
-import { describeOperation, EVENT_STREAM } from '../openapi/describe-operation.ts'
-import { errorReplies, eventStreamReply, RUN_ERRORS } from '../openapi/describe-replies.ts'
+import {
+  describeOperation,
+  errorReplies,
+  EVENT_STREAM,
+  eventStreamReply,
+  RUN_ERRORS
+} from '../openapi/describe-operation.ts'
 import { tieToClient } from '../replies/watch-client.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import { createStarter } from '../starting/start-run.ts'

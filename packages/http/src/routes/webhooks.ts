@@ -7,8 +7,7 @@ import {
 } from '@svc/contract'
 import { sendJson, type OwnedWebhook } from '@svc/surface'
 import { formatRunCursor } from '@svc/contract/stores'
-import { describeOperation } from '../openapi/describe-operation.ts'
-import { emptyReply, errorReplies, jsonReply } from '../openapi/describe-replies.ts'
+import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
 import { WebhookParamsSchema } from '../schemas/parameters.ts'
 import {
@@ -47,7 +46,7 @@ const create = {
     ...errorReplies(400, 404, 413, 415, 429, 500, 503)
   }
 }
-const look = {
+const get = {
   ...describeOperation('get-webhook', 'One webhook'),
   params: WebhookParamsSchema,
   response: { 200: found, ...errorReplies(400, 404, 414, 500, 503) }
@@ -101,7 +100,7 @@ export function webhooksRoutes(scope: HttpScope, surface: Surface): void {
     return sendJson(replies, reply, { ...toItem(webhook, principal), secrets })
   })
 
-  scope.get('/webhooks/:webhookId', { schema: look, config }, async ({ params, principal }, reply) =>
+  scope.get('/webhooks/:webhookId', { schema: get, config }, async ({ params, principal }, reply) =>
     sendJson(replies, reply, toItem(await requireWebhook(params.webhookId, principal), principal))
   )
 

@@ -13,7 +13,7 @@ import { refuseEarly, requireExposed, toStartOptions, type Run } from '@svc/surf
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Surface } from '../surface.ts'
 import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'
-import type { UploadedFile } from '../uploads/uploaded-file.ts'
+import type { UploadedFile } from '../uploads/uploads.ts'
 
 /** A validated request for a run. */
 export interface RunRequest extends Pick<

@@ -7,7 +7,7 @@ import { requireDeclaredType, resolveType, SAMPLE_SIZE } from './check-type.ts'
 import type { UploadLimits } from './file-upload-options.ts'
 import { readParts } from './read-parts.ts'
 import type { TempDirectory } from './temp-directory.ts'
-import { toFileName, UploadedFile } from './uploaded-file.ts'
+import { toFileName, UploadedFile } from './uploads.ts'
 
 /** Rules for the content of a form. */
 export interface FormRules {

@@ -7,7 +7,7 @@ import t from 'tap'
 import { createOpenApi, type OpenApiSource } from '../../src/openapi/open-api.ts'
 import { resolveSwagger } from '../../src/openapi/swagger-options.ts'
 import { NameParamsSchema } from '../../src/schemas/parameters.ts'
-import { errorReplies } from '../../src/openapi/describe-replies.ts'
+import { errorReplies } from '../../src/openapi/describe-operation.ts'
 
 const documentOf = async (source: Partial<OpenApiSource>) => {
   const app = Fastify()

@@ -1,7 +1,6 @@
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
-import { EventLoopWatch } from '../../src/health/event-loop-watch.ts'
-import { ErrorCounts } from '../../src/health/error-counts.ts'
+import { ErrorCounts, EventLoopWatch } from '../../src/routes/admin-health.ts'
 import { requireError } from '../helpers/require-error.ts'
 import { buildSecuredApp } from '../helpers/secured-app.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { boundaryOf, DelimiterCounter } from '../../src/uploads/delimiter-counter.ts'
+import { boundaryOf, DelimiterCounter } from '../../src/uploads/read-parts.ts'
 
 t.test('delimiters are counted however the body is chunked', async () => {
   const pieces = fc.array(fc.constantFrom('\r\n--ab', '\r\n--a', '\r', '\n', '--ab', 'x', '\r\n--', 'b'))

@@ -4,7 +4,7 @@ import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { OWN_PREFIX } from '../../src/uploads/remove-left-behind.ts'
+import { OWN_PREFIX } from '../../src/uploads/temp-directory.ts'
 import { buildApp } from '../helpers/build-app.ts'
 import { formOf, useTempFolder } from '../helpers/upload-app.ts'
 

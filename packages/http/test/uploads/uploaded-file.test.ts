@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { toFileName } from '../../src/uploads/uploaded-file.ts'
+import { toFileName } from '../../src/uploads/uploads.ts'
 
 t.test('a file name is a label', async (t) => {
   const names: [given: string, name: string | undefined][] = [

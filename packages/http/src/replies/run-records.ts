@@ -1,7 +1,9 @@
-import { toRunRecord, type RunEngine } from '@svc/surface'
-import type { RunQuery, RunSummary } from '@svc/contract'
+import type { JsonPieces, RunQuery, RunSummary } from '@svc/contract'
 import { formatRunCursor } from '@svc/contract/stores'
+import { sendPieces, toRunRecord, type RunEngine } from '@svc/surface'
+import type { FastifyReply } from 'fastify'
 import { collectPage, type Page } from './collect-page.ts'
+import type { Surface } from '../surface.ts'
 
 /** Reads one page of runs. @throws REG_ERR_BAD_CURSOR */
 export function listRuns(
@@ -36,4 +38,29 @@ export function toRunItem(run: RunSummary, base: string) {
     ...stats,
     href: `${base}/runs/${run.runId}`
   }
+}
+
+/** Replies with the record of a run, and its result if it has one. */
+export function sendRecord(
+  { runs, replies }: Pick<Surface, 'runs' | 'replies'>,
+  reply: FastifyReply,
+  run: RunSummary
+) {
+  const result = runs.stores.runs.readResult(run.runId)
+  return sendPieces(replies, reply, withMember(toRunRecord(run), 'result', result))
+}
+
+/** Encodes an object with one more property from `pieces`, unless these are empty. */
+export async function* withMember(
+  object: object,
+  name: string,
+  pieces: JsonPieces
+): AsyncGenerator<string, void> {
+  yield JSON.stringify(object).slice(0, -1)
+  let before = `,${JSON.stringify(name)}:`
+  for await (const piece of pieces) {
+    yield before + piece
+    before = ''
+  }
+  yield '}'
 }
