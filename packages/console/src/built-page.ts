@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { findEntry } from '@svc/surface'
 import { CON_ERR_NOT_BUILT } from './errors.ts'
-import { ENCODINGS, type Encoding, type PageFile } from './page-file.ts'
+import { ENCODINGS, type Encoding, type PageFile } from './serve-page.ts'
 
 /** Reads the files of the page, which the build of the package has made. @throws CON_ERR_NOT_BUILT */
 export async function loadPage(): Promise<PageFile[]> {

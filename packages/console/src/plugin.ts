@@ -4,8 +4,7 @@ import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { CON_ERR_REGISTERED_TWICE } from './errors.ts'
 import { resolveOptions, type ConsoleOptions } from './options.ts'
-import { describePage } from './page-config.ts'
-import { servePage } from './serve-page.ts'
+import { describePage, servePage } from './serve-page.ts'
 
 /** The console: a page over the public routes of the app. It has no rights of its own. */
 async function consolePage(app: FastifyInstance, options: ConsoleOptions & RegisterOptions): Promise<void> {

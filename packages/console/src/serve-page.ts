@@ -1,6 +1,56 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { PageConfig } from './page-config.ts'
-import { etagOf, isImmutable, typeOf, type Encoding, type PageFile } from './page-file.ts'
+import type { ConsoleSettings, Surfaces } from './options.ts'
+
+/** A file of the page, in every encoding in which it is sent. */
+export interface PageFile {
+  /** Below the prefix, without a leading slash; the document is `index.html`. */
+  readonly path: string
+  readonly body: Buffer
+  /** Absent if they are no smaller. */
+  readonly encoded: { readonly br?: Buffer; readonly gzip?: Buffer }
+}
+
+/** The endings of compressed files, by their encodings. */
+export const ENCODINGS = { br: '.br', gzip: '.gz' } as const
+export type Encoding = keyof typeof ENCODINGS
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8'
+}
+
+/** The media type of a file, by the ending of its name. */
+function typeOf(path: string): string {
+  const type = TYPES[path.slice(path.lastIndexOf('.') + 1)]
+  if (type === undefined) throw new Error(`no media type is known for ${path}`)
+  return type
+}
+
+/** True if the name of a file has the hash of its content, so that it can be kept without asking. */
+const isImmutable = (path: string): boolean => /-[0-9A-Z]{8}\.\w+$/.test(path)
+
+/** The entity tag of a file, one for each encoding: RFC 9110, section 8.8.3. */
+function etagOf(body: Buffer, encoding?: Encoding): string {
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22)
+  return encoding === undefined ? `"${hash}"` : `"${hash}-${encoding}"`
+}
+
+/** Compresses a file. @param quality of Brotli, 0 to 11 */
+export async function compressFile(path: string, body: Buffer, quality: number): Promise<PageFile> {
+  const [br, zipped] = await Promise.all([
+    promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }),
+    promisify(gzip)(body, { level: 9 })
+  ])
+  const smaller = (file: Buffer) => (file.length < body.length ? file : undefined)
+  const [asBr, asGzip] = [smaller(br), smaller(zipped)]
+  return { path, body, encoded: { ...(asBr && { br: asBr }), ...(asGzip && { gzip: asGzip }) } }
+}
 
 /** The page may load nothing but its own files and the routes of its origin; `blob:` are images and audio that it has fetched. */
 const CONTENT_SECURITY_POLICY = [
@@ -98,4 +148,34 @@ function accepts(header: string | string[] | undefined, encoding: Encoding): boo
 function matches(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   return header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)
+}
+
+/** What the page reads at its start, from `config.json` beside it. */
+export interface PageConfig {
+  readonly title: string
+  /** The addresses of surfaces, relative to the document: the page works behind proxies that change its path. */
+  readonly surfaces: { readonly [Name in keyof Surfaces]-?: string | undefined } & { readonly http: string }
+  /** Where visitors sign in, relative to the document. */
+  readonly signIn?: string | undefined
+}
+
+/** What the page of a prefix has to know. */
+export function describePage({ title, surfaces, signIn }: ConsoleSettings, prefix: string): PageConfig {
+  const addresses = Object.entries(surfaces).map(([name, path]) => [name, relativeTo(prefix, path)])
+  return {
+    title,
+    surfaces: Object.fromEntries(addresses) as PageConfig['surfaces'],
+    ...(signIn !== undefined && { signIn: relativeTo(prefix, signIn) })
+  }
+}
+
+/** The path of the app as seen from the document of a prefix, `/prefix/`. */
+function relativeTo(prefix: string, path: string): string {
+  const up = prefix.split('/').filter(Boolean)
+  const down = path.split('/').filter(Boolean)
+  let shared = 0
+  while (shared < up.length && shared < down.length && up[shared] === down[shared]) shared++
+  const steps = [...up.slice(shared).map(() => '..'), ...down.slice(shared)]
+  // `./` keeps a first segment with a colon from being a scheme: RFC 3986, section 4.2.
+  return `${steps[0] === '..' ? '' : './'}${steps.join('/')}`
 }

@@ -18,6 +18,5 @@ export { SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-opt
 export { buildInput } from './uploads/take-run-forms.ts'
 export { FileUploadOptionsSchema, type FileUploadOptions } from './uploads/file-upload-options.ts'
 export { uploadPlugin } from './uploads/receive-uploads.ts'
-export { UploadedFile } from './uploads/uploads.ts'
-export { Uploads } from './uploads/uploads.ts'
+export { UploadedFile, Uploads } from './uploads/uploads.ts'
 export * from './errors.ts'

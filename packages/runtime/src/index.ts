@@ -15,9 +15,9 @@ export {
   type StepToolCall,
   type StopCondition
 } from './loop/steps.ts'
-export type { Timeouts } from './guards/run-guard.ts'
-export type { ApprovalPolicy } from './approvals/approval-policy.ts'
-export type { UrlOptions } from './files/allowed-url.ts'
+export type { Timeouts } from './guards/guard.ts'
+export type { ApprovalPolicy } from './approvals/approval-manager.ts'
+export type { UrlOptions } from './files/urls.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/retry-model.ts'
 export type { HistoryLimits } from './sessions/history.ts'
@@ -32,7 +32,7 @@ export type {
   TeamOptions
 } from './teams/team-options.ts'
 export type { Flow } from './workflows/flow.ts'
-export type * from './workflows/step-options.ts'
+export type * from './workflows/flow.ts'
 export type {
   GivenInput,
   InputOf,
@@ -41,7 +41,7 @@ export type {
   WorkflowOptions
 } from './workflows/workflow-options.ts'
 export { Workflow, type WorkflowStructured } from './workflows/workflow.ts'
-export type { ArgsOf, JsonSchema, Schema, SchemaInput, SchemaOutput } from './schemas/schema.ts'
+export type { ArgsOf, JsonSchema, Schema, SchemaInput, SchemaOutput } from './schemas/compile-schema.ts'
 export type {
   BaseOptions,
   BaseRunnable,
@@ -55,13 +55,13 @@ export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
 export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
 export type {
   HostTool,
+  QuickJsSandboxOptions,
   Sandbox,
   SandboxDescription,
   SandboxLimits,
   SandboxOutcome,
   SandboxRun
 } from './sandbox/sandbox.ts'
-export type { QuickJsSandboxOptions } from './sandbox/sandbox-options.ts'
 export { codeTool, type CodeToolOptions } from './tools/code-tool.ts'
 export {
   defineTool,
@@ -73,7 +73,7 @@ export {
   type ToolSchemas,
   type ToolSettings
 } from './tools/define-tool.ts'
-export type { FromJson } from './json/to-json.ts'
+export type { FromJson } from './json/json.ts'
 export type { ToolCallOf, TypedToolCall } from './tools/typed-calls.ts'
 export type { AgentTool, ProviderTool } from './tools/tool-set.ts'
 export {
@@ -83,24 +83,36 @@ export {
   type ToolContentPart
 } from './tools/tool-content.ts'
 
-export type { EmbeddingModel } from './memory/embed.ts'
-export { extractFacts } from './memory/extract-facts.ts'
+export {
+  recallMemory,
+  type EmbeddingModel,
+  type ExtractFacts,
+  type RecallMemoryOptions
+} from './memory/recall-memory.ts'
+export { extractFacts, summaryMemory, type SummaryMemoryOptions } from './memory/summary-memory.ts'
 export type { Memory, MemoryContext, MemoryTurn } from './memory/memory.ts'
-export { recallMemory, type ExtractFacts, type RecallMemoryOptions } from './memory/recall-memory.ts'
-export { summaryMemory, type SummaryMemoryOptions } from './memory/summary-memory.ts'
 export { windowMemory, type WindowMemoryOptions } from './memory/window-memory.ts'
 
-export { learnSkill, type LearnSkillOptions } from './skills/learn-skill.ts'
+export { learnSkill, saveSkill, type LearnSkillOptions } from './skills/learn-skill.ts'
 export { loadSkills } from './skills/load-skills.ts'
-export { saveSkill } from './skills/save-skill.ts'
 export { defineSkill, type Skill } from './skills/skill.ts'
 
-export { connectMcp, type McpServer } from './mcp/connect-mcp.ts'
-export type { McpClient, McpConnection, McpTool } from './mcp/mcp-client.ts'
+export {
+  connectMcp,
+  type McpClient,
+  type McpConnection,
+  type McpServer,
+  type McpTool
+} from './mcp/connect-mcp.ts'
 export { mcpTools, type McpToolsOptions } from './mcp/mcp-tools.ts'
 
-export { EVENT_SCHEMAS, type RuntimeEvents } from './events/events.ts'
-export type { MetricProvider, SpanProvider, TelemetryOptions } from './events/telemetry-options.ts'
+export {
+  EVENT_SCHEMAS,
+  type MetricProvider,
+  type RuntimeEvents,
+  type SpanProvider,
+  type TelemetryOptions
+} from './events/events.ts'
 export { traceEvents } from './events/trace-events.ts'
 export { channelName } from '@svc/registry'
 export { defaultEvents as events } from '@svc/registry/engine'

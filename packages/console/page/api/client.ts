@@ -1,6 +1,79 @@
 import { access, currentToken } from './access.ts'
-import { toApiError, toRequestError } from './api-error.ts'
 import { surfaceUrl } from './config.ts'
+
+/** A field of a request that the service refused. */
+export interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+/** A refusal of the service, or a request that did not reach it (status 0). */
+export class ApiError extends Error {
+  readonly status: number
+  /** Stable; '' if there was no answer. */
+  readonly code: string
+  readonly requestId: string | undefined
+  readonly faults: readonly Fault[]
+  /** Seconds after which the service wants to be asked again. */
+  readonly retryAfter: number | undefined
+
+  constructor(
+    status: number,
+    { message, code = '', requestId, errors = [], retryAfter }: Partial<ErrorBody> & { message: string }
+  ) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = code
+    this.requestId = requestId
+    this.faults = errors
+    this.retryAfter = retryAfter
+  }
+
+  /** True if the same request may succeed later. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
+  }
+}
+
+interface ErrorBody {
+  message: string
+  code?: string
+  requestId?: string | undefined
+  errors?: Fault[]
+  retryAfter?: number | undefined
+}
+
+const UNREACHABLE = 'The service cannot be reached.'
+
+/** The error of a reply that is no success. */
+async function toApiError(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => ({}))) as Partial<ErrorBody> | null
+  const retryAfter = Number(response.headers.get('retry-after')) || undefined
+  const text = typeof body?.message === 'string' ? body.message : ''
+  const message = text || fallbackOf(response.status)
+  return new ApiError(response.status, { ...body, message, retryAfter })
+}
+
+/** The error of a request that has failed before its reply; an abort stays what it is. */
+export function toRequestError(err: unknown): unknown {
+  if (err instanceof DOMException && err.name === 'AbortError') return err
+  return err instanceof TypeError ? new ApiError(0, { message: UNREACHABLE }) : err
+}
+
+/** What to show of any error. */
+export function describeError(err: unknown): string {
+  if (err instanceof ApiError && err.status === 403) return `You may not do this. ${err.message}`
+  return err instanceof Error ? err.message : String(err)
+}
+
+/** Whether a request was given up by the page itself. */
+export const isAbort = (err: unknown): boolean => err instanceof DOMException && err.name === 'AbortError'
+
+function fallbackOf(status: number): string {
+  if (status === 404) return 'This does not exist, or it is not yours.'
+  return status >= 500 ? `The service has failed (${status}).` : `The service has refused this (${status}).`
+}
 
 /** A request to a route of the HTTP surface. */
 export interface ApiRequest {

@@ -1,4 +1,4 @@
-import type { PageConfig } from '../../src/page-config.ts'
+import type { PageConfig } from '../../src/serve-page.ts'
 
 let config: PageConfig | undefined
 

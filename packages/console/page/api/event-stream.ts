@@ -1,7 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { ApiError, isAbort, toRequestError } from './api-error.ts'
+import { ApiError, isAbort, send, toRequestError } from './client.ts'
 import type { StreamedPart } from '../models/run-items.ts'
-import { send } from './client.ts'
 
 /** How a stream is doing. */
 export type StreamState =

@@ -12,8 +12,7 @@ import type {
   SessionChange,
   SessionMessage
 } from '@svc/contract'
-import { ApiError } from './api-error.ts'
-import { call, segment, send, type ApiRequest } from './client.ts'
+import { ApiError, call, segment, send, type ApiRequest } from './client.ts'
 import { toStartBody, type NewRun } from './start-body.ts'
 
 type Signal = Pick<ApiRequest, 'signal'>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { build, type BuildOptions, type Metafile } from 'esbuild'
-import { compressFile, type PageFile } from '../../src/page-file.ts'
+import { compressFile, type PageFile } from '../../src/serve-page.ts'
 import { onlyLexer } from './only-lexer.ts'
 
 const PAGE = resolve(import.meta.dirname, '..')

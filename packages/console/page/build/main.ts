@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { ENCODINGS, type Encoding } from '../../src/page-file.ts'
+import { ENCODINGS, type Encoding } from '../../src/serve-page.ts'
 import { bundlePage } from './bundled-page.ts'
 
 // Writes the page into the build of the package, as small as it gets.

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { describeError } from '../api/api-error.ts'
+import { describeError } from '../api/client.ts'
 import { answerApproval, getApproval } from '../api/resources.ts'
 import { announce } from '../app/announcer.tsx'
 import { cleanLine } from './clean-text.ts'

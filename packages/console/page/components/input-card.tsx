@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { describeError } from '../api/api-error.ts'
+import { describeError } from '../api/client.ts'
 import { answerInput, getInput } from '../api/resources.ts'
 import { announce } from '../app/announcer.tsx'
 import { cleanLine, cleanText } from './clean-text.ts'

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { ApiError, describeError } from '../api/api-error.ts'
+import { ApiError, describeError } from '../api/client.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { cleanLine } from './clean-text.ts'
 

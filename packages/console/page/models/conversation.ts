@@ -1,6 +1,6 @@
 import type { RunnableKind } from '@svc/contract'
 import { signal } from '@preact/signals'
-import { ApiError } from '../api/api-error.ts'
+import { ApiError } from '../api/client.ts'
 import { followStream, isEnd, type StreamState } from '../api/event-stream.ts'
 import {
   cancelRun,

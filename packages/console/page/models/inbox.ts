@@ -1,6 +1,6 @@
 import type { PendingApproval, PendingInput } from '@svc/contract'
 import { computed, signal } from '@preact/signals'
-import { ApiError } from '../api/api-error.ts'
+import { ApiError } from '../api/client.ts'
 import { listApprovals, listInputs } from '../api/resources.ts'
 
 /** What waits for the visitor: an approval, or a question, a client tool or credentials. */

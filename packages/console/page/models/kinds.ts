@@ -1,5 +1,5 @@
 import type { RunnableKind, RunnableMetadata } from '@svc/contract'
-import { ApiError } from '../api/api-error.ts'
+import { ApiError } from '../api/client.ts'
 import { listRunnables } from '../api/resources.ts'
 
 /** The kinds of runnables, in the order in which they are shown. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { RedactedText, secretsAmong, withoutSecrets } from '../../src/redaction/redacted-text.ts'
+import { RedactedText, secretsAmong, withoutSecrets } from '../../src/redaction/redact-value.ts'
 import { redactBySearch } from '../helpers/redact-by-search.ts'
 import { alikeKeys, textLike } from '../helpers/secret-texts.ts'
 

@@ -8,13 +8,13 @@ import {
   type ToolChoice,
   type WhenBusy
 } from '@svc/contract'
-import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
+import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import type { PrepareStep, StopCondition } from '../loop/steps.ts'
 import type { Memory } from '../memory/memory.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
-import type { Schema } from '../schemas/schema.ts'
+import type { Schema } from '../schemas/compile-schema.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 

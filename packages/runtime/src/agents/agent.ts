@@ -9,7 +9,7 @@ import type {
 } from '@svc/contract'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
-import type { Schema, SchemaOutput } from '../schemas/schema.ts'
+import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
 import type { Skill } from '../skills/skill.ts'
 import { createToolSet, type AgentTool } from '../tools/tool-set.ts'
 import type { ToolCallOf } from '../tools/typed-calls.ts'

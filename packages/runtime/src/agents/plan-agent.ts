@@ -1,7 +1,7 @@
 import { requireName, requireOptions, type Awaitable, type RunContext } from '@svc/contract'
 import { nameOf, prefixBadOptions, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'
+import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import type { Memory } from '../memory/memory.ts'
 import { createOutputFormat } from '../output/output-format.ts'

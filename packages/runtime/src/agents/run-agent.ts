@@ -1,10 +1,10 @@
 import type { PartSink, RunContext, RunInput, YieldedPart } from '@svc/contract'
-import { RunEvents } from '../events/run-events.ts'
-import { RunGuard } from '../guards/run-guard.ts'
+import { RunEvents } from '../events/events.ts'
+import { RunGuard } from '../guards/guard.ts'
 import { beginLoop, createTurn } from '../loop/begin-loop.ts'
 import { converse } from '../loop/converse.ts'
 import { RunMemory } from '../memory/run-memory.ts'
-import { questionOf } from '../sessions/take-message.ts'
+import { questionOf } from '../sessions/turn.ts'
 import type { AgentPlan } from './plan-agent.ts'
 
 /**

@@ -1,9 +1,14 @@
 import {
+  addUsage,
   errorFromPart,
   RUN_ERR_CANCELED,
   RunResultBuilder,
+  toPartError,
+  toStoredError,
+  ZERO_USAGE,
   type ChildCaller,
   type Delivery,
+  type Journal,
   type RunContext,
   type RunInput,
   type Runnable,
@@ -12,17 +17,64 @@ import {
 } from '@svc/contract'
 import {
   completeFinish,
+  hasReport,
   isReplayed,
   leaveStream,
   requireCaller,
   requireInput,
   RunReport
 } from '@svc/registry/engine'
+import { ChildGuard } from '../guards/guard.ts'
 import { partsAlone } from '../runnables/run-stream.ts'
-import { isContinued } from '../sessions/take-message.ts'
-import { ChildGuard } from '../guards/child-guard.ts'
-import type { Emit } from './part-channel.ts'
-import { withSource } from './child-parts.ts'
+import { isContinued } from '../sessions/turn.ts'
+
+/** Adds the name of a member or step to the `source` of its part. */
+export function withSource(name: string, part: YieldedPart): YieldedPart {
+  return { ...part, source: [name, ...(part?.source ?? [])] }
+}
+
+/** The `error` part of a failed member or step, safe for clients. */
+export function failureOf(name: string, err: unknown): YieldedPart {
+  return withSource(name, { type: 'error', error: toPartError(toStoredError(err)) })
+}
+
+/** A complete answer. */
+export interface Answer {
+  readonly text: string
+  readonly structured: unknown
+}
+
+/** The parts of an answer, with the answer as their record; those that an earlier process has written are not written again. */
+export async function* recordedAnswer(
+  journal: Journal | undefined,
+  answer: Answer
+): AsyncGenerator<YieldedPart, void> {
+  for (const part of answerParts(answer)) {
+    const key = answerKey(part)
+    if (journal === undefined) yield part
+    else if ((await journal.recall(key)) !== undefined) yield journal.replay(part)
+    else yield journal.record(part, key, answer).part
+  }
+}
+
+/** The answer that an earlier process has begun to write. */
+export async function recallAnswer(journal: Journal | undefined): Promise<Answer | undefined> {
+  for (const type of ['text', 'structured'] as const) {
+    const found = await journal?.recall(answerKey({ type }))
+    if (found !== undefined) return found.output as Answer
+  }
+  return undefined
+}
+
+function answerKey({ type }: Pick<YieldedPart, 'type'>): string {
+  return `#answer ${type}`
+}
+
+/** The parts of an answer that is complete already. */
+function* answerParts({ text, structured }: Answer): Generator<YieldedPart, void> {
+  if (text !== '') yield { type: 'text', text }
+  if (structured !== null) yield { type: 'structured', value: structured }
+}
 
 /** The key of a child's result in its journal. */
 const RESULT = '#result'
@@ -109,4 +161,131 @@ export async function runChild(call: ChildCall): Promise<RunResult> {
     guard.close()
     void leaveStream(iterator)
   }
+}
+
+/** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does: then it is `reported`. */
+export function reportRun(
+  runnable: Runnable,
+  context: RunContext,
+  execute: (reported: boolean) => AsyncGenerator<YieldedPart, void>
+): AsyncGenerator<YieldedPart, void> {
+  return hasReport(context, runnable) ? execute(true) : emitRunEvents(runnable, context, execute(false))
+}
+
+async function* emitRunEvents(
+  runnable: Runnable,
+  context: RunContext,
+  stream: AsyncIterable<YieldedPart>
+): AsyncGenerator<YieldedPart, void> {
+  const report = new RunReport(context, runnable)
+  let usage = ZERO_USAGE
+  try {
+    for await (const part of stream) {
+      report.take(part)
+      if (part.type === 'step') usage = addUsage(usage, part.usage)
+      // The reader may stop here, so the report cannot wait for the end of the stream.
+      if (part.type === 'finish' && !part.source?.length)
+        report.end({ result: { finishReason: part.finishReason, usage } })
+      yield part
+    }
+  } catch (err) {
+    report.fail(err, usage)
+    throw err
+  } finally {
+    report.end({ result: { finishReason: 'canceled', usage } })
+  }
+}
+
+/** Emits a part; resolves when its reader asks for the next one. */
+export type Emit = (part: YieldedPart) => Promise<void>
+
+interface Offered extends PromiseWithResolvers<void> {
+  part: YieldedPart
+}
+
+/** Merges the parts of parallel members and steps in order of arrival. A writer waits until its part is read. */
+export class PartChannel {
+  #offered: Offered[] = []
+  #taken: Offered | undefined
+  #news: PromiseWithResolvers<void> | undefined
+  #closed: { reason: unknown } | undefined
+
+  readonly put: Emit = (part) => {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed.reason)
+    const offered = { part, ...Promise.withResolvers<void>() }
+    this.#offered.push(offered)
+    this.wake()
+    return offered.promise
+  }
+
+  /** The next part; undefined if none is ready. */
+  take(): YieldedPart | undefined {
+    this.#taken = this.#offered.shift()
+    return this.#taken?.part
+  }
+
+  /** The part that was taken is read: its writer continues. */
+  done(): void {
+    this.#taken?.resolve()
+  }
+
+  /** Resolves on the next part or wake-up. */
+  news(): Promise<void> {
+    this.#news ??= Promise.withResolvers()
+    return this.#offered.length > 0 ? Promise.resolve() : this.#news.promise
+  }
+
+  wake(): void {
+    this.#news?.resolve()
+    this.#news = undefined
+  }
+
+  /** Rejects pending and later writes with `reason`. */
+  close(reason: unknown): void {
+    this.#closed = { reason }
+    const left = this.#offered.splice(0)
+    if (this.#taken !== undefined) left.push(this.#taken)
+    for (const { reject, promise } of left) {
+      promise.catch(() => {})
+      reject(reason)
+    }
+  }
+}
+
+/** Yields the parts of `main` and of the channel as they arrive; returns the value of `main`. */
+export async function* interleave<R>(
+  main: AsyncGenerator<YieldedPart, R, void>,
+  channel: PartChannel
+): AsyncGenerator<YieldedPart, R> {
+  let next: PromiseSettledResult<IteratorResult<YieldedPart, R>> | undefined
+  const advance = async () => {
+    next = undefined
+    ;[next] = await Promise.allSettled([main.next()])
+    channel.wake()
+  }
+  try {
+    void advance()
+    for (;;) {
+      for (let part; (part = channel.take()) !== undefined;) {
+        yield part
+        channel.done()
+      }
+      if (next === undefined) {
+        await channel.news()
+        continue
+      }
+      if (next.status === 'rejected') throw next.reason
+      if (next.value.done) return next.value.value
+      yield next.value.value
+      void advance()
+    }
+  } finally {
+    main.return(undefined as never).catch(() => {})
+  }
+}
+
+/** Adapts a promise to the `main` of `interleave`. */
+// oxlint-disable-next-line require-yield -- it has no parts of its own
+export async function* awaiting<R>(work: () => Promise<R>): AsyncGenerator<YieldedPart, R, void> {
+  return await work()
 }

@@ -5,8 +5,10 @@ import {
   PART_SCHEMAS,
   RUN_EVENT_SCHEMAS,
   ToolErrorSchema,
-  UsageSchema
+  UsageSchema,
+  type RunnableKind
 } from '@svc/contract'
+import { emitEvent, type EventFields, type EventOrigin } from '@svc/registry/engine'
 
 const call = { toolCallId: Type.String(), toolName: Type.String() }
 const durationMs = Type.Number({ description: 'Milliseconds' })
@@ -98,4 +100,43 @@ export type RuntimeEvents = { [N in keyof typeof EVENT_SCHEMAS]: Static<(typeof 
 
 declare module '@svc/registry' {
   interface EventMap extends RuntimeEvents {}
+}
+
+/** Emits the events of one run: models, tools, approvals, memory and skills. */
+export class RunEvents {
+  readonly #origin: EventOrigin
+  readonly #runnable: { readonly kind: RunnableKind; readonly name: string }
+
+  constructor(origin: EventOrigin, name: string, kind: RunnableKind) {
+    this.#origin = origin
+    this.#runnable = { kind, name }
+  }
+
+  /** Calls `fields` only if the event has listeners. */
+  emit<N extends keyof RuntimeEvents>(name: N, fields: () => EventFields<N>): void {
+    emitEvent(this.#origin, this.#runnable, name, fields)
+  }
+}
+
+/** The used part of a tracer provider; any `TracerProvider` of `@opentelemetry/api` fits. */
+export interface SpanProvider {
+  getTracer(name: string): {
+    startSpan(name: string, options?: never, context?: never): { end(endTime?: number): void }
+  }
+}
+
+/** The used part of a meter provider; any `MeterProvider` of `@opentelemetry/api` fits. */
+export interface MetricProvider {
+  getMeter(name: string): {
+    createHistogram(name: string, options?: never): { record(value: number, attributes?: never): void }
+    createCounter(name: string, options?: never): { add(value: number, attributes?: never): void }
+  }
+}
+
+/** Destinations of spans and metrics. */
+export interface TelemetryOptions {
+  /** Default: the global one of `@opentelemetry/api`. */
+  tracerProvider?: SpanProvider
+  /** Default: the global one of `@opentelemetry/api`. */
+  meterProvider?: MetricProvider
 }

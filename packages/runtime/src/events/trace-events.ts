@@ -1,12 +1,244 @@
-import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type * as Telemetry from '@opentelemetry/api'
+import type {
+  Attributes,
+  Context,
+  Histogram,
+  MeterProvider,
+  Span,
+  SpanOptions,
+  TracerProvider
+} from '@opentelemetry/api'
 import type { EventBus, Usage } from '@svc/contract'
 import { defaultEvents } from '@svc/registry/engine'
-import type { RuntimeEvents } from './events.ts'
-import { recordModelCalls } from './model-metrics.ts'
-import { recordRuns } from './run-metrics.ts'
-import { RunSpans } from './run-spans.ts'
-import type { TelemetryOptions } from './telemetry-options.ts'
-import { recordCalls } from './voice-metrics.ts'
+import type { RuntimeEvents, TelemetryOptions } from './events.ts'
+
+// Bucket boundaries of the GenAI semantic conventions.
+const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power)
+const SECOND_BUCKETS = Array.from({ length: 14 }, (_, power) => 2 ** power / 100)
+
+/** Records tokens and durations of the model calls on a bus until the returned function is called. */
+function recordModelCalls(
+  bus: EventBus,
+  provider: MeterProvider,
+  toAttributes: (call: RuntimeEvents['model.call']) => Attributes
+): () => void {
+  const meter = provider.getMeter('@svc/runtime')
+  const tokens = meter.createHistogram('gen_ai.client.token.usage', {
+    description: 'Number of input and output tokens used',
+    unit: '{token}',
+    advice: { explicitBucketBoundaries: TOKEN_BUCKETS }
+  })
+  const seconds = meter.createHistogram('gen_ai.client.operation.duration', {
+    description: 'GenAI operation duration',
+    unit: 's',
+    advice: { explicitBucketBoundaries: SECOND_BUCKETS }
+  })
+  const firstChunk = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
+    description: 'Time to receive the first chunk',
+    unit: 's',
+    advice: { explicitBucketBoundaries: SECOND_BUCKETS }
+  })
+  const recordTokens = ({ promptTokens, completionTokens }: Usage, attributes: Attributes) => {
+    tokens.record(promptTokens, { ...attributes, 'gen_ai.token.type': 'input' })
+    tokens.record(completionTokens, { ...attributes, 'gen_ai.token.type': 'output' })
+  }
+  const stops = [
+    bus.on('model.result', (event) => {
+      const attributes = toAttributes(event)
+      if (event.usage !== undefined) recordTokens(event.usage, attributes)
+      seconds.record(event.durationMs / 1000, attributes)
+      if (event.firstTokenMs !== undefined) firstChunk.record(event.firstTokenMs / 1000, attributes)
+    }),
+    bus.on('model.error', (event) => {
+      const attributes = { ...toAttributes(event), 'error.type': event.error.code }
+      if (event.usage !== undefined) recordTokens(event.usage, attributes)
+      seconds.record(event.durationMs / 1000, attributes)
+    })
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+type Run = Pick<RuntimeEvents['run.start'], 'kind' | 'name'>
+type Call = Pick<RuntimeEvents['tool.result'], 'kind' | 'name' | 'toolName'>
+interface Ended {
+  durationMs: number
+  error?: { code: string }
+}
+
+// Bucket boundaries of the GenAI semantic conventions.
+const AGENT_BUCKETS = Array.from({ length: 13 }, (_, power) => 2 ** power / 10)
+const WORKFLOW_BUCKETS = [1, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200]
+const TOOL_BUCKETS = Array.from({ length: 14 }, (_, power) => 2 ** power / 100)
+
+/** Records durations of the runs and tool calls on a bus until the returned function is called. */
+function recordRuns(bus: EventBus, provider: MeterProvider): () => void {
+  const meter = provider.getMeter('@svc/runtime')
+  const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>
+    meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries } })
+  const agents = seconds(
+    'gen_ai.invoke_agent.duration',
+    'Duration of an invocation of an agent',
+    AGENT_BUCKETS
+  )
+  const others = seconds('gen_ai.workflow.duration', 'Duration of a workflow', WORKFLOW_BUCKETS)
+  const tools = seconds('gen_ai.execute_tool.duration', 'Duration of a tool execution', TOOL_BUCKETS)
+
+  const endRun = (event: Run & Ended) => {
+    if (event.kind === 'agent') record(agents, event, { 'gen_ai.agent.name': event.name })
+    else record(others, event, { 'gen_ai.workflow.name': event.name })
+  }
+  const endCall = (event: Call & Ended) =>
+    record(tools, event, {
+      'gen_ai.tool.name': event.toolName,
+      'gen_ai.tool.type': 'function',
+      ...(event.kind === 'agent' && { 'gen_ai.agent.name': event.name })
+    })
+
+  const stops = [
+    bus.on('run.complete', endRun),
+    bus.on('run.error', endRun),
+    bus.on('tool.result', endCall),
+    bus.on('tool.error', endCall)
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function record(histogram: Histogram, { durationMs, error }: Ended, attributes: Attributes): void {
+  histogram.record(durationMs / 1000, error ? { ...attributes, 'error.type': error.code } : attributes)
+}
+
+type Base = Pick<RuntimeEvents['run.start'], 'idempotencyKey' | 'at'>
+
+interface OpenSpan {
+  readonly span: Span
+  /** The parent of what begins within it. */
+  context: Context
+  /** Open child spans of model and tool calls. */
+  readonly calls: Map<string, Span>
+}
+
+const SCOPE = '@svc/runtime'
+
+/** Open spans of active runs: a member's span is a child of its team's, a call's span a child of its run's. */
+class RunSpans {
+  readonly #api: typeof Telemetry
+  readonly #provider: TracerProvider | undefined
+  // By idempotency key; an abandoned attempt may still be open when the next one starts.
+  readonly #open = new Map<string, OpenSpan[]>()
+
+  constructor(api: typeof Telemetry, provider?: TracerProvider) {
+    this.#api = api
+    this.#provider = provider
+  }
+
+  startRun(event: Base, name: string, attributes: Attributes): void {
+    const parent = this.#parentOf(event) ?? this.#api.context.active()
+    const options = { kind: this.#api.SpanKind.INTERNAL, startTime: event.at, attributes }
+    const span = this.#start(name, options, parent)
+    const open = { span, context: this.#api.trace.setSpan(parent, span), calls: new Map<string, Span>() }
+    const key = event.idempotencyKey
+    const spans = this.#open.get(key)
+    if (spans === undefined) this.#open.set(key, [open])
+    else spans.push(open)
+  }
+
+  endRun(event: Base, attributes: Attributes, error?: { code: string }): void {
+    const key = event.idempotencyKey
+    const spans = this.#open.get(key)
+    const open = spans?.pop()
+    if (spans?.length === 0) this.#open.delete(key)
+    if (open === undefined) return
+    for (const span of open.calls.values()) span.end(event.at)
+    this.#end(open.span, event.at, attributes, error)
+  }
+
+  startCall(event: Base, id: string, name: string, options: SpanOptions): void {
+    const open = this.#open.get(event.idempotencyKey)?.at(-1)
+    open?.calls.set(id, this.#start(name, { ...options, startTime: event.at }, open.context))
+  }
+
+  /** As `startCall`; what begins from now on in the run is within it. */
+  enterCall(event: Base, id: string, name: string, options: SpanOptions): void {
+    this.startCall(event, id, name, options)
+    const open = this.#open.get(event.idempotencyKey)?.at(-1)
+    const span = open?.calls.get(id)
+    if (span !== undefined) open!.context = this.#api.trace.setSpan(open!.context, span)
+  }
+
+  annotateCall({ idempotencyKey }: Base, id: string, attributes: Attributes): void {
+    for (const { calls } of this.#open.get(idempotencyKey) ?? []) calls.get(id)?.setAttributes(attributes)
+  }
+
+  endCall(event: Base, id: string, attributes: Attributes, error?: { code: string }): void {
+    for (const { calls } of this.#open.get(event.idempotencyKey) ?? []) {
+      const span = calls.get(id)
+      if (span === undefined) continue
+      calls.delete(id)
+      this.#end(span, event.at, attributes, error)
+      return
+    }
+  }
+
+  #start(name: string, options: SpanOptions, parent: Context): Span {
+    return (this.#provider ?? this.#api.trace).getTracer(SCOPE).startSpan(name, options, parent)
+  }
+
+  // Only the code of an error: its message may quote the conversation.
+  #end(span: Span, at: number, attributes: Attributes, error: { code: string } | undefined): void {
+    span.setAttributes(attributes)
+    if (error !== undefined) {
+      span.setAttribute('error.type', error.code)
+      span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
+    }
+    span.end(at)
+  }
+
+  // The nearest open ancestor: each segment of the key is a call, and names contain no slash.
+  #parentOf({ idempotencyKey }: Base): Context | undefined {
+    for (let end = idempotencyKey.length; (end = idempotencyKey.lastIndexOf('/', end - 1)) > 0;) {
+      const above = this.#open.get(idempotencyKey.slice(0, end))?.at(-1)
+      if (above !== undefined) return above.context
+    }
+    return undefined
+  }
+}
+
+// Seconds. People notice 0.3 s, and 2 s are too long.
+const LATENCY_BUCKETS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10]
+
+/** Records response latencies and interruptions of the calls on a bus until the returned function is called. */
+function recordCalls(bus: EventBus, provider: MeterProvider): () => void {
+  const meter = provider.getMeter('@svc/runtime')
+  const latencies = meter.createHistogram('svc.voice.response.latency', {
+    description: 'Time from the end of the speech of a user to the first audio of the answer',
+    unit: 's',
+    advice: { explicitBucketBoundaries: LATENCY_BUCKETS }
+  })
+  const interruptions = meter.createCounter('svc.voice.interruptions', {
+    description: 'Number of answers that users interrupted',
+    unit: '{interruption}'
+  })
+  const stops = [
+    bus.on('voice.turn', (event) => {
+      const { firstAudioMs } = event.latency
+      if (firstAudioMs !== undefined) latencies.record(firstAudioMs / 1000, attributesOf(event))
+    }),
+    bus.on('voice.interrupt', (event) =>
+      interruptions.add(1, { ...attributesOf(event), 'svc.voice.false_alarm': event.falseAlarm })
+    )
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function attributesOf({ name }: RuntimeEvents['voice.turn'] | RuntimeEvents['voice.interrupt']) {
+  return { 'gen_ai.agent.name': name }
+}
 
 /** The id of the span of a call, within its run. */
 const VOICE_CALL = 'voice_call'

@@ -7,10 +7,9 @@ import {
   type RunInput
 } from '@svc/contract'
 import { requireInput } from '@svc/registry/engine'
-import type { RunEvents } from '../events/run-events.ts'
-import type { RunGuard } from '../guards/run-guard.ts'
-import { isContinued, questionOf, takeMessage } from '../sessions/take-message.ts'
-import { Turn } from '../sessions/turn.ts'
+import type { RunEvents } from '../events/events.ts'
+import type { RunGuard } from '../guards/guard.ts'
+import { isContinued, questionOf, takeMessage, Turn } from '../sessions/turn.ts'
 import { addClientTools, createClientTools } from '../tools/client-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { LoopJournal } from './loop-journal.ts'

@@ -5,11 +5,11 @@ import {
   type FinishReason,
   type YieldedPart
 } from '@svc/contract'
-import { interleave, type PartChannel } from '../children/part-channel.ts'
-import type { RunGuard } from '../guards/run-guard.ts'
+import { interleave, type PartChannel } from '../children/run-child.ts'
+import type { RunGuard } from '../guards/guard.ts'
 import { RUN_ERR_TOOL_SKIPPED, toToolError } from '../errors.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
-import { toOutcomePart } from '../tool-calls/tool-outcome.ts'
+import { toOutcomePart } from '../tool-calls/call-journal.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import type { Checked, ModelLoop, OpenStep } from './model-loop.ts'
 

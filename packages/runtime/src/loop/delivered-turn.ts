@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { toLoggable, type Delivered, type Delivery, type RunContext } from '@svc/contract'
-import type { RunGuard } from '../guards/run-guard.ts'
+import type { RunGuard } from '../guards/guard.ts'
 import type { ModelCalls } from '../models/call-report.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import { MemberDelivery } from './member-delivery.ts'

@@ -8,10 +8,10 @@ import {
   type RunContext,
   type YieldedPart
 } from '@svc/contract'
-import type { RunGuard } from '../guards/run-guard.ts'
+import type { RunGuard } from '../guards/guard.ts'
 import { toRecord, type AnswerRecord } from '../models/answer-record.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
-import { isRecord } from '../schemas/plain-schema.ts'
+import { isRecord } from '../schemas/compile-schema.ts'
 import type { Turn, TurnRecord } from '../sessions/turn.ts'
 
 /** The beginning of a loop, so that another process says the same to the model. */

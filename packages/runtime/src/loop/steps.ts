@@ -11,9 +11,9 @@ import {
 } from '@svc/contract'
 import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import type { EndListener } from '../guards/run-guard.ts'
+import type { EndListener } from '../guards/guard.ts'
 import type { Model } from '../models/model.ts'
-import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
+import type { ToolOutcome } from '../tool-calls/call-journal.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 
 /** One step of a run so far: a model call, and the tool calls it led to. */

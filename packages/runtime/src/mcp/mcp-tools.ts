@@ -1,16 +1,112 @@
 import type { TAny } from '@sinclair/typebox'
 import type { compileForeignSchema } from '@svc/contract/schemas'
-import { messageOf } from '../json/tool-output.ts'
-import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
-import { toToolNames } from '../tools/tool-names.ts'
-import { ForeignCheck } from '../schemas/foreign-check.ts'
-import { stderrTailOf } from './stderr-tail.ts'
-import type { McpClient, McpTool } from './mcp-client.ts'
-import { requireToolsOptions } from './mcp-options.ts'
-import { toRequests, type ListedTool, type McpRequests, type ToolPage } from './mcp-requests.ts'
-import { sortTools } from './sort-tools.ts'
 import { RUN_ERR_MCP } from '../errors.ts'
+import { isDeeperThan, MAX_DEPTH, messageOf } from '../json/json.ts'
+import { ForeignCheck, inlineRoot, isRecord, type PlainSchema } from '../schemas/compile-schema.ts'
+import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
 import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
+import { toToolNames } from '../tools/tool-set.ts'
+import { loadSdk, requireToolsOptions, stderrTailOf, type McpClient, type McpTool } from './connect-mcp.ts'
+
+/** A tool as a server lists it, before it is checked: many servers do not keep to the protocol. */
+export type ListedTool = { readonly [Field in keyof McpTool]?: unknown } | null
+
+/** One page of a server's tools. */
+export interface ToolPage {
+  readonly tools: readonly ListedTool[]
+  readonly nextCursor?: string | undefined
+}
+
+/** Parameters of a tool call. */
+export interface CallParams {
+  name: string
+  arguments: Record<string, unknown>
+}
+
+/** Requests to a server. Times are in milliseconds. */
+export interface McpRequests {
+  list(cursor: string | undefined, timeout: number): Promise<ToolPage>
+  call(params: CallParams, options: { signal: AbortSignal; timeout: number }): Promise<object>
+}
+
+type Request = (request: object, resultSchema: object, options: object) => Promise<never>
+
+/**
+ * Wraps a client. The SDK's `listTools` compiles the server's output schemas and `callTool` runs them: an untrusted pattern
+ * could backtrack without limit, and an invalid one would fail the whole list, as would a tool that its `ListToolsResultSchema` does
+ * not take. Plain requests avoid that.
+ */
+async function toRequests(client: McpClient): Promise<McpRequests> {
+  if (typeof client.request !== 'function')
+    return {
+      list: (cursor, timeout) => client.listTools(cursor === undefined ? {} : { cursor }, { timeout }),
+      call: (params, options) => client.callTool(params, undefined, options)
+    }
+  const sdk = await loadSdk(() => import('@modelcontextprotocol/sdk/types.js'))
+  const request = client.request.bind(client) as unknown as Request
+  return {
+    list: (cursor, timeout) =>
+      request(
+        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
+        sdk.PaginatedResultSchema,
+        { timeout }
+      ),
+    call: (params, options) => request({ method: 'tools/call', params }, sdk.CallToolResultSchema, options)
+  }
+}
+
+/** The tools of a server that models can use, and why the others are left out. */
+export interface SortedTools {
+  readonly usable: readonly McpTool[]
+  readonly leftOut: readonly string[]
+}
+
+/**
+ * Picks the tools to include that models can use.
+ * @throws RUN_ERR_MCP if `include` names a tool that the server does not list
+ */
+function sortTools(
+  listed: readonly ListedTool[],
+  include: readonly string[] | ((tool: McpTool) => boolean) | undefined
+): SortedTools {
+  const usable = new Map<string, McpTool>()
+  const leftOut: string[] = []
+  if (Array.isArray(include))
+    for (const name of include)
+      if (!listed.some((tool) => tool?.name === name)) throw new RUN_ERR_MCP(`it has no tool "${name}"`)
+  for (const tool of listed) {
+    const name = tool?.name
+    if (Array.isArray(include) && !include.includes(name)) continue
+    if (typeof name !== 'string' || name === '') leftOut.push('one has no name')
+    else if (usable.has(name)) leftOut.push(`"${name}" is listed twice`)
+    else {
+      const { inputSchema, fault } = toInput(tool!.inputSchema)
+      const { description, outputSchema } = tool!
+      const sorted: McpTool = {
+        ...(tool as McpTool),
+        inputSchema,
+        description: typeof description === 'string' ? description : undefined,
+        outputSchema: isRecord(outputSchema) ? outputSchema : undefined
+      }
+      if (typeof include === 'function' && !include(sorted)) continue
+      if (fault === undefined) usable.set(name, sorted)
+      else leftOut.push(`the input schema of "${name}" ${fault}`)
+    }
+  }
+  return { usable: [...usable.values()], leftOut }
+}
+
+// Many servers leave out the type, or the whole schema, of tools that take any arguments or none.
+function toInput(schema: unknown): { inputSchema: PlainSchema; fault?: string } {
+  const anything = { type: 'object' }
+  if (schema === undefined || schema === null || schema === true) return { inputSchema: anything }
+  if (!isRecord(schema)) return { inputSchema: anything, fault: 'is no schema' }
+  if (isDeeperThan(schema, MAX_DEPTH))
+    return { inputSchema: anything, fault: `is nested deeper than ${MAX_DEPTH}` }
+  const { type, ...rest } = inlineRoot({ ...schema })
+  const isObject = type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'))
+  return { inputSchema: { type: 'object', ...rest }, ...(!isObject && { fault: 'is not that of an object' }) }
+}
 
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100

@@ -1,4 +1,7 @@
-import type { Awaitable, MemoryStore, RunContext, RunLog } from '@svc/contract'
+import { Type } from '@sinclair/typebox'
+import { requireOptions, type Awaitable, type MemoryStore, type RunContext, type RunLog } from '@svc/contract'
+import { prefixedError } from '../checks/option-errors.ts'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 
 /** The run that a memory serves. */
 export interface MemoryContext {
@@ -31,4 +34,57 @@ export interface Memory {
   retrieve(context: MemoryContext, input: string): Awaitable<string | undefined>
   /** Stores what matters of a saved turn, in the background; returns the ids of the stored items. */
   store(context: MemoryContext, turn: MemoryTurn): Awaitable<readonly string[]>
+}
+
+const atLeast = (minimum: number) => Type.Optional(Type.Integer({ minimum }))
+const strict = { additionalProperties: false }
+
+const SCHEMAS = {
+  recallMemory: Type.Object(
+    {
+      extract: Type.Optional(Type.Function([], Type.Unknown())),
+      limit: atLeast(1),
+      maxCharacters: atLeast(1),
+      // Checked by hand: a schema does not see inherited methods.
+      embedding: Type.Optional(Type.Any()),
+      maxCompared: atLeast(1),
+      minSimilarity: Type.Optional(Type.Number({ minimum: -1, maximum: 1 }))
+    },
+    strict
+  ),
+  windowMemory: Type.Object({ turns: atLeast(1), maxCharacters: atLeast(1) }, strict),
+  summaryMemory: Type.Object(
+    { model: Type.Any(), keep: atLeast(0), every: atLeast(1), maxCharacters: atLeast(1) },
+    strict
+  )
+}
+
+/** Checks the options of a memory. @throws RUN_ERR_BAD_AGENT, naming the memory and the option */
+export function requireMemoryOptions(memory: keyof typeof SCHEMAS, options: unknown): void {
+  requireOptions(SCHEMAS[memory], options, prefixedError(memory, RUN_ERR_BAD_AGENT))
+}
+
+const MAX_CHARACTERS = 2_000
+
+/** Formats a turn as one text, with at most 2,000 characters per side. */
+export function toTurnText({ input, text }: MemoryTurn): string {
+  return `User: ${shorten(input)}\nAssistant: ${shorten(text)}`
+}
+
+/** Cuts a text to `characters`, with an ellipsis if it was longer. */
+export function shorten(text: string, characters: number = MAX_CHARACTERS): string {
+  if (text.length <= characters) return text
+  return `${text.slice(0, characters - 1).toWellFormed()}…`
+}
+
+/** The first texts that together fit into `characters`. */
+export function takeWithin(texts: readonly string[], characters: number): string[] {
+  const taken: string[] = []
+  let left = characters
+  for (const text of texts) {
+    left -= text.length
+    if (left < 0) break
+    taken.push(text)
+  }
+  return taken
 }

@@ -1,13 +1,119 @@
 import { createHash } from 'node:crypto'
+import type { EmbeddingModelV4 } from '@ai-sdk/provider'
 import type { Awaitable, MemoryItem } from '@svc/contract'
-import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { weighWord } from '@svc/contract/stores'
 import { hasMethods } from '../checks/option-errors.ts'
-import { embed, type EmbeddingModel } from './embed.ts'
-import { requireMemoryOptions } from './memory-options.ts'
-import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
-import { fuseRankings, rankBySimilarity, rankByWords, type RankedItem } from './rank-items.ts'
-import { queryWords } from './recall-words.ts'
-import { shorten, takeWithin, toTurnText } from './turn-text.ts'
+import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { toModelFault } from '../models/model-fault.ts'
+import {
+  requireMemoryOptions,
+  shorten,
+  takeWithin,
+  toTurnText,
+  type Memory,
+  type MemoryContext,
+  type MemoryTurn
+} from './memory.ts'
+import { queryWords, stemsOf } from './recall-words.ts'
+
+/** The used part of an AI SDK embedding model; specifications V2, V3 and V4 fit. */
+export interface EmbeddingModel {
+  readonly modelId: string
+  readonly maxEmbeddingsPerCall: EmbeddingModelV4['maxEmbeddingsPerCall']
+  doEmbed(options: {
+    values: string[]
+    abortSignal?: AbortSignal
+  }): PromiseLike<{ embeddings: readonly (readonly number[])[] }>
+}
+
+/** Embeds each text. @throws RUN_ERR_MODEL_… if the model fails, or an error if it returns too few embeddings */
+async function embed(
+  model: EmbeddingModel,
+  texts: readonly string[],
+  abortSignal: AbortSignal
+): Promise<(readonly number[])[]> {
+  const batchSize = (await model.maxEmbeddingsPerCall) ?? Infinity
+  const embedded: (readonly number[])[] = []
+  while (embedded.length < texts.length) {
+    const values = texts.slice(embedded.length, embedded.length + Math.max(1, batchSize))
+    const { embeddings } = await ask(model, values, abortSignal)
+    if (embeddings.length !== values.length) throw new Error('the model did not embed every text')
+    embedded.push(...embeddings)
+  }
+  return embedded
+}
+
+async function ask(model: EmbeddingModel, values: string[], abortSignal: AbortSignal) {
+  try {
+    return await model.doEmbed({ values, abortSignal })
+  } catch (err) {
+    abortSignal.throwIfAborted()
+    // The provider's own message may contain a key.
+    throw toModelFault(err).error
+  }
+}
+
+/** An item with its relevance. */
+export interface RankedItem<T extends MemoryItem = MemoryItem> {
+  readonly item: T
+  readonly score: number
+}
+
+/**
+ * Ranks items by the words they share with a query, best first. Rare words and short texts score higher; newer items win
+ * ties. Items that share no word are dropped.
+ */
+function rankByWords<T extends MemoryItem>(items: readonly T[], words: ReadonlySet<string>): RankedItem<T>[] {
+  const texts = items.map((item) => ({ item, stems: stemsOf(item.text) }))
+  const weights = new Map([...words].map((word) => [word, weigh(word, texts)]))
+  return texts
+    .map(({ item, stems }) => {
+      let score = 0
+      for (const [word, weight] of weights) if (stems.has(word)) score += weight
+      return { item, score: score / (1 + stems.size / 200) }
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || b.item.createdAt - a.item.createdAt)
+}
+
+function weigh(word: string, texts: readonly { stems: ReadonlySet<string> }[]): number {
+  const matches = texts.reduce((count, { stems }) => count + (stems.has(word) ? 1 : 0), 0)
+  return weighWord(texts.length, matches)
+}
+
+/** Ranks items by cosine similarity to an embedding, best first; drops those below `minScore`. */
+function rankBySimilarity<T extends MemoryItem>(
+  items: readonly T[],
+  embedding: readonly number[],
+  minScore: number
+): RankedItem<T>[] {
+  return items
+    .map((item) => ({ item, score: item.embedding ? cosine(item.embedding, embedding) : 0 }))
+    .filter(({ score }) => score >= minScore)
+    .sort((a, b) => b.score - a.score || b.item.createdAt - a.item.createdAt)
+}
+
+/** Merges rankings of the same items by reciprocal rank fusion. */
+function fuseRankings(rankings: readonly (readonly RankedItem[])[]): RankedItem[] {
+  const fused = new Map<string, { item: MemoryItem; score: number }>()
+  for (const ranking of rankings)
+    for (const [index, { item }] of ranking.entries()) {
+      const score = (fused.get(item.id)?.score ?? 0) + 1 / (60 + index)
+      fused.set(item.id, { item, score })
+    }
+  return [...fused.values()].sort((a, b) => b.score - a.score)
+}
+
+function cosine(a: readonly number[], b: readonly number[]): number {
+  if (a.length !== b.length) return 0
+  let [dot, ofA, ofB] = [0, 0, 0]
+  for (let i = 0; i < a.length; i++) {
+    dot += a[i]! * b[i]!
+    ofA += a[i]! * a[i]!
+    ofB += b[i]! * b[i]!
+  }
+  return dot / (Math.sqrt(ofA * ofB) || 1)
+}
 
 /** Extracts from a turn what is worth remembering, as self-contained texts. */
 export type ExtractFacts = (turn: MemoryTurn, context: MemoryContext) => Awaitable<readonly string[]>

@@ -1,7 +1,7 @@
 import { ANONYMOUS, memorySpaceOf, toLoggable, within, type RunContext } from '@svc/contract'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED, toToolError } from '../errors.ts'
-import type { RunEvents } from '../events/run-events.ts'
+import type { RunEvents } from '../events/events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
 
 // A memory that hangs must not block a run or a shutdown.

@@ -1,6 +1,4 @@
-import { requireMemoryOptions } from './memory-options.ts'
-import type { Memory, MemoryContext } from './memory.ts'
-import { takeWithin, toTurnText } from './turn-text.ts'
+import { requireMemoryOptions, takeWithin, toTurnText, type Memory, type MemoryContext } from './memory.ts'
 
 /** Options of a window memory. */
 export interface WindowMemoryOptions {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { isBlank } from '@svc/contract'
-import { wellFormed } from '../json/well-formed.ts'
+import { wellFormed } from '../json/json.ts'
 import { isEmpty } from './prompt-content.ts'
 
 type Content = Exclude<LanguageModelV4Message, { role: 'system' }>['content']

@@ -7,9 +7,9 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/contract'
-import type { ApprovalPolicy } from '../approvals/approval-policy.ts'
-import type { RunEvents } from '../events/run-events.ts'
-import type { ModelGuard } from '../guards/answer-guard.ts'
+import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
+import type { RunEvents } from '../events/events.ts'
+import type { ModelGuard } from '../guards/guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
 import type { AnswerScope, ModelAnswer } from './model-answer.ts'

@@ -1,7 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { PartOf, YieldedPart } from '@svc/contract'
-import { AnswerGuard } from '../guards/answer-guard.ts'
-import type { RunGuard } from '../guards/run-guard.ts'
+import { AnswerGuard, type RunGuard } from '../guards/guard.ts'
 import type { ModelCalls } from './call-report.ts'
 import type { ModelAnswer } from './model-answer.ts'
 import { ModelStep } from './model-step.ts'

@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
 import { keepFile } from '@svc/registry/engine'
-import { needsNone } from '../approvals/approval-policy.ts'
+import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { ModelAnswer } from './model-answer.ts'
 import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'

@@ -14,8 +14,8 @@ import {
   type YieldedPart
 } from '@svc/contract'
 import { collectStream } from '@svc/registry/engine'
-import type { PlainSchema } from '../schemas/plain-schema.ts'
-import { reportRun } from '../children/report-run.ts'
+import type { PlainSchema } from '../schemas/compile-schema.ts'
+import { reportRun } from '../children/run-child.ts'
 import { toExecution, type RunOptions } from './run-options.ts'
 import { partsAlone, RunStream, type TypedRunResult } from './run-stream.ts'
 

@@ -1,11 +1,55 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { ChildCommand } from './child-command.ts'
 import { encodeFrame, FrameReader } from './frames.ts'
-import { watchMemory } from './memory-watch.ts'
 import { FromChildSchema, type FromChild, type ToChild } from './messages.ts'
+
+const INTERVAL_MS = 20
+const PAGE = 4_096
+
+/** True if process memory can be watched here; needs /proc. */
+export const CAN_WATCH = process.platform === 'linux'
+
+/** Calls `onExceeded` if a process and its descendants hold more than `maxRss` bytes. Returns a function that stops the watch. */
+export function watchMemory(pid: number, maxRss: number, onExceeded: () => void): () => void {
+  if (!CAN_WATCH) return () => {}
+  let reading = false
+  let stopped = false
+  const look = async () => {
+    if (reading) return
+    reading = true
+    const rss = await readRss(pid)
+    reading = false
+    if (rss > maxRss && !stopped) onExceeded()
+  }
+  const timer = setInterval(() => void look(), INTERVAL_MS)
+  return () => {
+    stopped = true
+    clearInterval(timer)
+  }
+}
+
+// Includes children: under bubblewrap the process inside is the one that counts.
+async function readRss(pid: number): Promise<number> {
+  try {
+    const [statm, children] = await Promise.all([
+      readFile(`/proc/${pid}/statm`, 'utf8'),
+      readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+    ])
+    const below = children
+      .split(' ')
+      .filter(Boolean)
+      .map((child) => readRss(Number(child)))
+    const own = Number(statm.split(' ')[1]) * PAGE
+    return own + (await Promise.all(below)).reduce((sum, rss) => sum + rss, 0)
+  } catch {
+    // The process has exited.
+    return 0
+  }
+}
 
 /** Receives a child's messages, and its exit with the reason if it was killed. */
 export interface ProcessListener {

@@ -3,26 +3,37 @@ import {
   codeOf,
   isPromise,
   RUN_ERR_STORE,
+  textOfInput,
+  type AcceptedMessage,
   type Awaitable,
+  type ContentPart,
+  type FileContentPart,
   type MessageInput,
   type RunContext,
+  type RunInput,
   type SessionKey,
   type SessionMessage,
   type SessionStore,
   type SteeringMessage
 } from '@svc/contract'
-import type { RunGuard } from '../guards/run-guard.ts'
-import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
-import { wellFormed } from '../json/well-formed.ts'
+import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions } from '../files/urls.ts'
+import type { RunGuard } from '../guards/guard.ts'
+import { wellFormed } from '../json/json.ts'
 import { appendMessage } from '../models/append-message.ts'
-import { urlSupportOf } from '../files/url-support.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { restorePrompt } from '../models/prompt-content.ts'
-import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
+import type { ToolOutcome } from '../tool-calls/call-journal.ts'
 import { cutHistory, pairUp, type HistoryLimits } from './history.ts'
-import { pushHistory, toResultOutput, toUserMessage } from './to-prompt.ts'
-import { toSessionInput, toSessionStep, type AssistantMessage } from './to-session.ts'
+import {
+  pushHistory,
+  toResultOutput,
+  toSessionInput,
+  toSessionStep,
+  toUserMessage,
+  type AssistantMessage
+} from './to-prompt.ts'
 
-export type { AssistantMessage } from './to-session.ts'
+export type { AssistantMessage } from './to-prompt.ts'
 
 const CONTINUE = 'Continue your last message from where it ends, without repeating it.'
 
@@ -273,4 +284,71 @@ function showsUrls(message: SessionMessage): boolean {
     typeof message.content !== 'string' &&
     message.content.some((part) => 'url' in part)
   )
+}
+
+/** Prepares a message for a model: reads uploaded files into memory, one at a time. */
+export function loadFiles(message: AcceptedMessage): Awaitable<MessageInput> {
+  if (typeof message === 'string') return message
+  return message.some(isFile) ? load(message) : (message as MessageInput)
+}
+
+async function load(parts: readonly (ContentPart | FileContentPart)[]): Promise<MessageInput> {
+  const loaded: ContentPart[] = []
+  for (const part of parts) {
+    if (!isFile(part)) {
+      loaded.push(part)
+      continue
+    }
+    const { file, ...rest } = part
+    const chunks: Uint8Array[] = []
+    for await (const chunk of file.stream()) chunks.push(chunk)
+    loaded.push({ ...rest, data: Buffer.concat(chunks).toString('base64') })
+  }
+  return loaded
+}
+
+function isFile(part: ContentPart | FileContentPart): part is FileContentPart {
+  return 'file' in part
+}
+
+/** The model that receives a message, and the limits for its files. */
+export interface MessageReader {
+  readonly model: LanguageModelV4
+  readonly guard: RunGuard
+  readonly urls: UrlOptions
+}
+
+/**
+ * Returns a message as the session stores it and as the model receives it: reads files, and fetches the URLs that the model
+ * does not fetch itself.
+ * @throws RUN_ERR_URL_…, or the reason why the run must end
+ */
+export function takeMessage(input: AcceptedMessage, reader: MessageReader): Awaitable<TakenMessage> {
+  const loading = loadFiles(input)
+  if (isPromise(loading) || hasUrls(loading)) return loadMessage(loading, reader)
+  return { input: loading, shown: loading }
+}
+
+async function loadMessage(
+  loading: Awaitable<MessageInput>,
+  { model, guard, urls }: MessageReader
+): Promise<TakenMessage> {
+  const message = isPromise(loading) ? await guard.wait(loading) : loading
+  if (!hasUrls(message)) return { input: message, shown: message }
+  const supports = await guard.wait(urlSupportOf(model))
+  return { input: message, shown: await resolveUrls(message, supports, urls, guard.signal) }
+}
+
+type Kept = Pick<RunContext, 'messages'>
+
+/** True if a run without an input continues a conversation: one that ends with the results of tool calls, or with the beginning of an answer. */
+export function isContinued(input: RunInput, { messages }: Kept): boolean {
+  return input === undefined && messages !== undefined && messages.length > 0
+}
+
+/** The text of the user's message that a run answers: its input, or else the last one of the conversation. */
+export function questionOf(input: RunInput, { messages = [] }: Kept): string {
+  if (input !== undefined) return textOfInput(input)
+  const last = messages.findLast(({ role }) => role === 'user')
+  return last?.role === 'user' ? textOfInput(last.content) : ''
 }

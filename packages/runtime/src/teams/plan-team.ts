@@ -8,7 +8,7 @@ import {
 } from '@svc/contract'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_TEAM } from '../errors.ts'
-import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/run-guard.ts'
+import { TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import { TeamOptionsSchema, type Merge, type TeamMode, type TeamOptions } from './team-options.ts'
 

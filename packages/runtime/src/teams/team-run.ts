@@ -1,6 +1,7 @@
 import {
   errorFromStored,
   RUN_ERR_CANCELED,
+  toPartError,
   toStoredError,
   type RunContext,
   type RunInput,
@@ -9,13 +10,16 @@ import {
   type StoredError,
   type YieldedPart
 } from '@svc/contract'
-import { RunGuard } from '../guards/run-guard.ts'
-import { PartChannel } from '../children/part-channel.ts'
-import { runChild, type ChildCall } from '../children/run-child.ts'
-import { failureOf, withSource } from '../children/child-parts.ts'
+import { failureOf, PartChannel, runChild, withSource, type ChildCall } from '../children/run-child.ts'
 import { RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
-import { RunEvents } from '../events/run-events.ts'
+import { RunEvents } from '../events/events.ts'
+import { RunGuard } from '../guards/guard.ts'
+import { beginLoop, createTurn } from '../loop/begin-loop.ts'
+import type { LoopPlan } from '../loop/loop-plan.ts'
+import type { ModelLoop } from '../loop/model-loop.ts'
+import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import type { TeamPlan } from './plan-team.ts'
+import type { MemberAnswer } from './team-options.ts'
 
 /** How a member is called; the key distinguishes its calls, and is its name by default. */
 type MemberCall = Pick<ChildCall, 'key' | 'unsourced' | 'answersCaller' | 'delivery'>
@@ -92,5 +96,56 @@ export class TeamRun {
     const attempt = (journal.takeAttempt(0) || 1) + 1
     const part: YieldedPart = { type: 'step.start', index: 0, attempt }
     await this.channel.put(unsourced ? part : withSource(name, part))
+  }
+}
+
+/** The answer of a member. */
+export function toAnswer({ kind, name }: Runnable, { text, structured }: RunResult): MemberAnswer {
+  return { kind, member: name, text, structured }
+}
+
+/** The answer of a member that failed; its error is public. */
+export function toFailedAnswer({ kind, name }: Runnable, err: unknown): MemberAnswer {
+  return { kind, member: name, text: '', structured: null, error: toPartError(toStoredError(err)) }
+}
+
+/** The part of an answer that a model or the next member receives. */
+export function contentOf({ text, structured }: Pick<RunResult, 'text' | 'structured'>): unknown {
+  return structured ?? text
+}
+
+/** An answer as a message, which is a text. */
+export function toMessageText({ text, structured }: Pick<RunResult, 'text' | 'structured'>): string {
+  return text === '' && structured !== null ? JSON.stringify(structured) : text
+}
+
+/** Lists the members for the leader's prompt. */
+export function listMembers(members: readonly Runnable[], names = members.map(({ name }) => name)): string {
+  return members
+    .map(({ kind, description }, index) => `- ${names[index]}: ${description ?? `a ${kind}`}`)
+    .join('\n')
+}
+
+/** The leader's turn in a run. */
+export interface Leading {
+  readonly begin: () => Promise<ModelLoop>
+  readonly guard: RunGuard
+  /** Ends the turn; discards it unless it is saved. */
+  readonly close: () => void
+}
+
+/** Prepares the leader of a run for the task of its mode. */
+export function leadRun(
+  plan: LoopPlan,
+  run: TeamRun,
+  input: RunInput,
+  task: string,
+  tools: ToolSet = createToolSet([])
+): Leading {
+  const turn = createTurn(plan, run)
+  return {
+    begin: () => beginLoop(plan, run, turn, { input, sections: () => [task], tools: () => tools }),
+    guard: run.guard,
+    close: () => turn.end()
   }
 }

@@ -15,16 +15,15 @@ import {
   type StructuredOf
 } from '../runnables/base-runnable.ts'
 import { coordinate } from './modes/coordinate.ts'
-import { toToolNames } from '../tools/tool-names.ts'
+import { toToolNames } from '../tools/tool-set.ts'
 import { parallel } from './modes/parallel.ts'
 import { route } from './modes/route.ts'
 import { sequence } from './modes/sequence.ts'
 import { planTeam, type TeamPlan } from './plan-team.ts'
 import type { Member, TeamMode, TeamOptions } from './team-options.ts'
-import { TeamRun } from './team-run.ts'
+import { TeamRun, toMessageText } from './team-run.ts'
 import { createTurn } from '../loop/begin-loop.ts'
-import { loadFiles } from '../sessions/load-files.ts'
-import { toMessageText } from './members.ts'
+import { loadFiles } from '../sessions/turn.ts'
 
 type LastOf<Members extends readonly unknown[]> = Members extends readonly [...unknown[], infer Last]
   ? Last

@@ -1,3 +1,9 @@
 export { sandboxContract, type MakeSandbox } from './sandbox-contract.ts'
-export type { Script, ScriptedCall, ScriptedTurn } from './script.ts'
-export { scriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
+export {
+  scriptedModel,
+  type Script,
+  type ScriptedCall,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedTurn
+} from './scripted-model.ts'

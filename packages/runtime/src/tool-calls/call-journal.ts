@@ -1,7 +1,80 @@
-import { RUN_ERR_DAMAGED, type Awaitable, type Journal, type YieldedPart } from '@svc/contract'
-import { isRecord } from '../schemas/plain-schema.ts'
-import { CallWork } from './call-work.ts'
-import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
+import {
+  RUN_ERR_DAMAGED,
+  type Awaitable,
+  type Journal,
+  type ToolError,
+  type YieldedPart
+} from '@svc/contract'
+import { isRecord } from '../schemas/compile-schema.ts'
+import type { ToolContentPart } from '../tools/tool-content.ts'
+
+/** A tool call as work in progress: until it ends, except while it waits for someone. */
+export class CallWork {
+  readonly #journal: Journal
+  #end: (() => void) | undefined
+  #waits = 0
+  #ended = false
+
+  constructor(journal: Journal) {
+    this.#journal = journal
+    this.#end = journal.work()
+  }
+
+  /** Settles like `wait()`; meanwhile the call is not in progress. */
+  async rest<T>(wait: () => Promise<T>): Promise<T> {
+    if (this.#waits++ === 0) this.#end?.()
+    try {
+      return await wait()
+    } finally {
+      if (--this.#waits === 0 && !this.#ended) this.#end = this.#journal.work()
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#end?.()
+  }
+}
+
+/** A call of a tool, by the model or by another tool. */
+export interface ToolCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  /** The call that made this one. */
+  readonly parentToolCallId?: string
+  /** The raw text if it is not JSON. */
+  readonly args: unknown
+  /** Why the arguments are not JSON. */
+  readonly fault?: string
+}
+
+/** The outcome of a tool call: a result, or an error that the model may correct. */
+export interface ToolOutcome<C extends ToolCall = ToolCall> {
+  readonly call: C
+  /** The arguments, if an approval edited them. */
+  readonly editedArgs?: unknown
+  readonly result?: unknown
+  /** Shown to the model instead of the result, if that has more than text. */
+  readonly content?: readonly ToolContentPart[]
+  readonly error?: ToolError
+  /** Milliseconds of the tool itself; 0 if it was not called. */
+  readonly durationMs: number
+}
+
+/** The part of a nested call; the parts of the model's own calls come from its stream. */
+export function toCallPart({ args, ...call }: ToolCall): YieldedPart {
+  return { type: 'tool.call', ...namesOf(call), args }
+}
+
+/** The part of an outcome. */
+export function toOutcomePart({ call, result, error, durationMs }: ToolOutcome): YieldedPart {
+  if (error) return { type: 'tool.error', ...namesOf(call), error }
+  return { type: 'tool.result', ...namesOf(call), result, durationMs }
+}
+
+function namesOf({ toolCallId, toolName, parentToolCallId }: Omit<ToolCall, 'args'>) {
+  return { toolCallId, toolName, ...(parentToolCallId !== undefined && { parentToolCallId }) }
+}
 
 /** Emits a part; `onRead` is called when its reader asks for the next one. */
 export type EmitPart = (part: YieldedPart, onRead?: () => void) => void

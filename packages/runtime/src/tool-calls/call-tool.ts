@@ -1,3 +1,4 @@
+import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import {
   codeOf,
   isPromise,
@@ -5,14 +6,19 @@ import {
   tellable,
   toLoggable,
   type Awaitable,
+  type FinishReason,
   type RunContext,
+  type RunnableKind,
   type YieldedPart
 } from '@svc/contract'
 import { keepFile } from '@svc/registry/engine'
-import type { RunGuard } from '../guards/run-guard.ts'
-import { unlessAborted } from '../guards/guard.ts'
-import { approve, type ApprovalRules, type ApprovedArgs } from '../approvals/approval-manager.ts'
-import { needsNone, type GivenArgs } from '../approvals/approval-policy.ts'
+import {
+  approve,
+  needsNone,
+  type ApprovalRules,
+  type ApprovedArgs,
+  type GivenArgs
+} from '../approvals/approval-manager.ts'
 import {
   isProgramCode,
   RUN_ERR_TOOL_BAD_ARGS,
@@ -23,16 +29,105 @@ import {
   RUN_ERR_TOOL_UNKNOWN,
   toToolError
 } from '../errors.ts'
+import { unlessAborted, type RunGuard } from '../guards/guard.ts'
+import { messageOf, toToolOutput } from '../json/json.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { contentOf, toReferences, type ToolContentPart } from '../tools/tool-content.ts'
-import { messageOf, toToolOutput } from '../json/tool-output.ts'
-import type { CallJournal, EmitPart } from './call-journal.ts'
-import type { CallWork } from './call-work.ts'
-import { accessRun, type CallingStep } from './run-access.ts'
-import { toCallPart, toOutcomePart, type ToolCall, type ToolOutcome } from './tool-outcome.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
-import { PausableTimeout } from './pausable-timeout.ts'
+import {
+  toCallPart,
+  toOutcomePart,
+  type CallJournal,
+  type CallWork,
+  type EmitPart,
+  type ToolCall,
+  type ToolOutcome
+} from './call-journal.ts'
+
+/** The step that the calls of a model belong to. */
+export interface CallingStep {
+  readonly runnable: { readonly kind: RunnableKind; readonly name: string }
+  readonly stepNumber: number
+  readonly messages: readonly LanguageModelV4Message[]
+  /** Ends the run after the step. */
+  readonly stopRun: (finishReason: FinishReason) => void
+}
+
+interface RunCalls {
+  readonly step: CallingStep
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly emit: EmitPart
+}
+
+type RunAccess = Pick<
+  ToolContext,
+  'runnable' | 'stepNumber' | 'messages' | 'emit' | 'keepFile' | 'onEnd' | 'failRun' | 'stopRun'
+>
+
+/** What a tool sees of the run of its call, and does to it. */
+function accessRun({ step, context, guard, emit }: RunCalls, toolCallId: string): RunAccess {
+  const { runnable, stepNumber, messages, stopRun } = step
+  return {
+    runnable,
+    stepNumber,
+    messages,
+    emit: (part) => emit(part),
+    async keepFile(file) {
+      const part = await guard.wait(keepFile(context, { ...file, toolCallId }))
+      emit(part)
+      return part
+    },
+    onEnd: (listener) => guard.onRelease(listener),
+    failRun(error) {
+      guard.end(error)
+      throw error
+    },
+    stopRun
+  }
+}
+
+/** A time-out that stands still while something else is waited for. */
+class PausableTimeout {
+  readonly #onTimeout: () => void
+  #timer: NodeJS.Timeout | undefined
+  #left: number
+  #since = 0
+  #pauses = 0
+  #ended = false
+
+  /** Starts at once; `ms` is in milliseconds. */
+  constructor(ms: number, onTimeout: () => void) {
+    this.#left = ms
+    this.#onTimeout = onTimeout
+    this.#start()
+  }
+
+  /** Settles like `wait()`; meanwhile the time does not count. */
+  async pause<T>(wait: () => Promise<T>): Promise<T> {
+    if (this.#pauses++ === 0) {
+      clearTimeout(this.#timer)
+      this.#left = Math.max(0, this.#left - (performance.now() - this.#since))
+    }
+    try {
+      return await wait()
+    } finally {
+      if (--this.#pauses === 0 && !this.#ended) this.#start()
+    }
+  }
+
+  /** Ends the time-out for good. */
+  clear(): void {
+    this.#ended = true
+    clearTimeout(this.#timer)
+  }
+
+  #start(): void {
+    this.#since = performance.now()
+    this.#timer = setTimeout(this.#onTimeout, this.#left)
+  }
+}
 
 /** What all tool calls of a step share. */
 export interface ToolCalls extends ApprovalRules {

@@ -1,8 +1,7 @@
 import type { YieldedPart } from '@svc/contract'
 import type { ModelToolCall } from '../models/model-answer.ts'
-import type { EmitPart } from './call-journal.ts'
+import type { EmitPart, ToolOutcome } from './call-journal.ts'
 import { serveCall, type ToolCalls } from './call-tool.ts'
-import type { ToolOutcome } from './tool-outcome.ts'
 
 /**
  * Serves the tool calls of one step in parallel: yields each outcome as it arrives, and the parts of nested calls; returns

@@ -6,7 +6,7 @@ import {
 } from '@svc/contract'
 import type { compileForeignSchema } from '@svc/contract/schemas'
 import { RUN_ERR_TOOL_CANCELED, RUN_ERR_TOOL_DECLINED } from '../errors.ts'
-import { ForeignCheck } from '../schemas/foreign-check.ts'
+import { ForeignCheck } from '../schemas/compile-schema.ts'
 import { createTool, type Tool, type ToolContext } from './define-tool.ts'
 import type { ToolSet } from './tool-set.ts'
 

@@ -18,14 +18,21 @@ import {
 } from '@svc/contract'
 import { type MadeFile } from '@svc/registry/engine'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
-import type { EndListener } from '../guards/run-guard.ts'
+import type { EndListener } from '../guards/guard.ts'
 import { requireSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { compileSchema, type CompiledSchema, type Validate } from '../schemas/compile-schema.ts'
-import { toModelSchema, type PlainSchema } from '../schemas/plain-schema.ts'
-import { wellFormed } from '../json/well-formed.ts'
-import type { FromJson } from '../json/to-json.ts'
-import type { ArgsOf, Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'
+import {
+  compileSchema,
+  toModelSchema,
+  type ArgsOf,
+  type CompiledSchema,
+  type PlainSchema,
+  type Schema,
+  type SchemaInput,
+  type SchemaOutput,
+  type Validate
+} from '../schemas/compile-schema.ts'
+import { wellFormed, type FromJson } from '../json/json.ts'
 import type { ReferencedContent, ToolContent } from './tool-content.ts'
 
 /** The call a tool serves. */

@@ -1,6 +1,6 @@
 import type { ContentPart, ContentReference } from '@svc/contract'
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
-import { toReference } from '../files/content-reference.ts'
+import { toReference } from '../files/urls.ts'
 
 /** A piece of a tool's result: text, or binary content as base64. */
 export type ToolContentPart =

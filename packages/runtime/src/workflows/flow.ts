@@ -1,21 +1,10 @@
+import type { ApprovalOutcome, Awaitable, RunContext, Runnable, RunnableDefinition } from '@svc/contract'
 import { defineRunnable } from '@svc/registry'
-import { type ApprovalOutcome, type Awaitable, type Runnable, type RunnableDefinition } from '@svc/contract'
 import { prefixErrors } from '../checks/option-errors.ts'
-import { compileSchema, type Validate } from '../schemas/compile-schema.ts'
-import type { Schema } from '../schemas/schema.ts'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
-import type { AnyFlow, FlowNode } from './flow-node.ts'
-import type {
-  ApprovalWaitOptions,
-  FlowView,
-  LoopOptions,
-  MapOptions,
-  RunnableOutput,
-  RunnableStepOptions,
-  SleepOptions,
-  StepFunction,
-  StepOptions
-} from './step-options.ts'
+import type { Retry } from '../models/retry-model.ts'
+import type { DeclaredOutput } from '../runnables/base-runnable.ts'
+import { compileSchema, type Schema, type SchemaOutput, type Validate } from '../schemas/compile-schema.ts'
 
 /** A name that no earlier step has; resolves to the message of the type error for a duplicate. */
 type NewName<N extends string, Steps> = N extends keyof Steps ? `There is a step "${N}" already` : N
@@ -112,4 +101,135 @@ export class Flow<in out Input, in out Steps, out Previous> {
 function compileOutput(name: string, output: Schema | undefined): Validate | undefined {
   const toError = (fault: string) => new RUN_ERR_BAD_WORKFLOW(`${name}/output ${fault}`)
   return output && compileSchema(output, 'the output', toError).validate
+}
+
+/** A view of any types. */
+export type AnyView = FlowView<unknown, Record<string, unknown>, unknown>
+/** A flow of any types. */
+// oxlint-disable-next-line typescript/no-explicit-any -- only the builder needs the types
+export type AnyFlow = Flow<any, any, any>
+
+/** One step of a workflow, ready to run. */
+export type FlowNode = { readonly name: string } & (
+  | {
+      readonly type: 'function'
+      readonly work: StepFunction<unknown, Record<string, unknown>, unknown, unknown>
+      readonly options: StepOptions
+    }
+  | {
+      readonly type: 'runnable'
+      readonly runnable: Runnable
+      /** Of the step's own `output`. */
+      readonly validate: Validate | undefined
+      readonly options: RunnableStepOptions<unknown, Record<string, unknown>, unknown, Schema>
+    }
+  | { readonly type: 'parallel'; readonly flows: Readonly<Record<string, AnyFlow>> }
+  | {
+      readonly type: 'branch'
+      readonly choose: (view: AnyView) => unknown
+      readonly flows: Readonly<Record<string, AnyFlow>>
+    }
+  | {
+      readonly type: 'loop'
+      readonly flow: AnyFlow
+      readonly options: LoopOptions<unknown, Record<string, unknown>, unknown>
+    }
+  | {
+      readonly type: 'map'
+      readonly items: (view: AnyView) => unknown
+      readonly flow: AnyFlow
+      readonly options: MapOptions
+    }
+  | {
+      readonly type: 'wait'
+      readonly options:
+        | SleepOptions<unknown, Record<string, unknown>, unknown>
+        | ApprovalWaitOptions<unknown, Record<string, unknown>, unknown>
+    }
+)
+
+/** The state of a workflow's run, as one of its steps sees it. */
+export interface FlowView<Input, Steps, Previous> {
+  readonly input: Input
+  /** The outputs of the earlier steps by name. */
+  readonly steps: Readonly<Steps>
+  /** The output of the previous step; the input in the first one, the item in a map. */
+  readonly previous: Previous
+  /** The round of the enclosing loop, or the index in the enclosing map; from 0. */
+  readonly index: number
+}
+
+/** The argument of a step's function. */
+export interface StepScope<Input, Steps, Previous> extends FlowView<Input, Steps, Previous> {
+  /** Aborts when the run ends or the step times out. */
+  readonly signal: AbortSignal
+  /** 1, and higher for retries. */
+  readonly attempt: number
+  /** Equal for every attempt, even after a restart: pass it on where an effect must not happen twice. */
+  readonly idempotencyKey: string
+  readonly context: RunContext
+}
+
+/** The function of a step; its output is stored as JSON. */
+export type StepFunction<Input, Steps, Previous, Output> = (
+  scope: StepScope<Input, Steps, Previous>
+) => Awaitable<Output>
+
+/** Retries and the time-out of a step, in milliseconds. */
+export interface StepOptions {
+  /** Default: one attempt. The first wait is at most 500; it doubles up to 30,000. */
+  retry?: Partial<Retry>
+  /** Per attempt; default: none. */
+  timeout?: number
+}
+
+/** The options of a step that is a runnable. */
+export interface RunnableStepOptions<Input, Steps, Previous, Output extends Schema> extends StepOptions {
+  /** The earlier step whose output is its input; default: the step before. */
+  from?: keyof Steps & string
+  /** Makes its input. */
+  input?: (view: FlowView<Input, Steps, Previous>) => unknown
+  /** The schema of its structured answer, which is then the step's output; default: the `output` it declares itself. */
+  output?: Output
+}
+
+/** The output of a runnable's step: its structured answer where the step or the runnable has an `output`, else its text. */
+export type RunnableOutput<Output extends Schema, R = unknown> = Schema extends Output
+  ? unknown extends DeclaredOutput<R>
+    ? string
+    : DeclaredOutput<R>
+  : SchemaOutput<Output>
+
+/** The end of a loop. */
+export interface LoopOptions<Input, Steps, Output> {
+  /** Called after each round with its output as `previous`; true ends the loop. */
+  until: (view: FlowView<Input, Steps, Output>) => Awaitable<boolean>
+  /** Default 100; the run fails beyond it. */
+  maxRounds?: number
+}
+
+/** The options of a map. */
+export interface MapOptions {
+  /** Items in parallel; default 4. */
+  concurrency?: number
+}
+
+/** A timed wait. */
+export interface SleepOptions<Input, Steps, Previous> {
+  /** Milliseconds since the step was first reached, even across a restart. */
+  sleep: number | ((view: FlowView<Input, Steps, Previous>) => Awaitable<number>)
+}
+
+/** A wait for a human's approval. */
+export interface ApprovalWaitOptions<Input, Steps, Previous> {
+  approval: {
+    /** Returns the `args` that the approver sees. */
+    args?: (view: FlowView<Input, Steps, Previous>) => unknown
+    /** The `toolName` of the approval; default: the name of the step. */
+    toolName?: string
+    /** Milliseconds until an unanswered approval counts as denied; default 300,000. */
+    timeout?: number
+    /** The effect of a denial: `fail` the run (the default), or `continue` with `approved: false` as the step's output. */
+    denied?: 'fail' | 'continue'
+  }
 }

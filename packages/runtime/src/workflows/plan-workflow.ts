@@ -4,12 +4,17 @@ import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { prefixedError, nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { RetrySchema } from '../models/retry-model.ts'
-import { compileSchema, toInputSchema, type Validate } from '../schemas/compile-schema.ts'
-import { isStandard, toOutputSchema, type PlainSchema } from '../schemas/plain-schema.ts'
+import {
+  compileSchema,
+  isStandard,
+  toInputSchema,
+  toOutputSchema,
+  type PlainSchema,
+  type Schema,
+  type Validate
+} from '../schemas/compile-schema.ts'
 import type { BaseOptions } from '../runnables/base-runnable.ts'
-import type { Schema } from '../schemas/schema.ts'
-import type { AnyFlow, FlowNode } from './flow-node.ts'
-import { Flow } from './flow.ts'
+import { Flow, type AnyFlow, type FlowNode } from './flow.ts'
 import { WorkflowOptionsSchema } from './workflow-options.ts'
 
 const attempting = {

@@ -2,7 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import type { MessageInput, RunInput } from '@svc/contract'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
-import type { Schema, SchemaInput, SchemaOutput } from '../schemas/schema.ts'
+import type { Schema, SchemaInput, SchemaOutput } from '../schemas/compile-schema.ts'
 import type { Flow } from './flow.ts'
 
 /** The input the steps of a workflow see: validated and transformed by its schema, or a message. */

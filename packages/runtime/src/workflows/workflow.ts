@@ -3,7 +3,7 @@ import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/c
 import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
 import type { RunOptions } from '../runnables/run-options.ts'
 import type { RunStream, TypedRunResult } from '../runnables/run-stream.ts'
-import type { Schema, SchemaOutput } from '../schemas/schema.ts'
+import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
 import { planWorkflow, type WorkflowPlan } from './plan-workflow.ts'
 import type { GivenInput, LastOutput, WorkflowOptions } from './workflow-options.ts'
 import { runWorkflow } from './workflow-run.ts'

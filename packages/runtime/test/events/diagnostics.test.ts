@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createEventBus } from '@svc/registry'
 import { channelName, EVENT_SCHEMAS, type RuntimeEvents } from '@svc/runtime'
 import t from 'tap'
-import { RunEvents } from '../../src/events/run-events.ts'
+import { RunEvents } from '../../src/events/events.ts'
 import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const NAMES = Object.keys(EVENT_SCHEMAS) as (keyof RuntimeEvents)[]

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createPublicLookup } from '@svc/registry/engine'
 import t from 'tap'
-import { requireAllowedUrl, type UrlOptions } from '../../src/files/allowed-url.ts'
-import { fetchUrl } from '../../src/files/fetch-url.ts'
+import { fetchUrl, requireAllowedUrl, type UrlOptions } from '../../src/files/urls.ts'
 import { RUN_ERR_URL_REFUSED } from '../../src/errors.ts'
 
 const options: UrlOptions = { allowHosts: [], maxBytes: 1_000, timeout: 2_000 }

@@ -5,7 +5,7 @@ import { createInProcessStores } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
-import { urlSupportOf } from '../../src/files/url-support.ts'
+import { urlSupportOf } from '../../src/files/urls.ts'
 import { collect, makeContext } from '../helpers/make-agent.ts'
 
 async function serve(t: { teardown(fn: () => unknown): void }) {

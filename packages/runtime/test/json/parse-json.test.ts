@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseArgs } from '../../src/json/parse-json.ts'
+import { parseArgs } from '../../src/json/json.ts'
 
 t.test('JSON', async (t) => {
   t.strictSame(parseArgs('{"a":[1]}'), { args: { a: [1] } })

@@ -1,6 +1,6 @@
 import { anything, assert, property } from 'fast-check'
 import t from 'tap'
-import { messageOf, toToolOutput } from '../../src/json/tool-output.ts'
+import { messageOf, toToolOutput } from '../../src/json/json.ts'
 
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic

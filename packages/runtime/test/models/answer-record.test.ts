@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { fromRecord, toRecord, type AnswerRecord } from '../../src/models/answer-record.ts'
 import { ModelAnswer, type AnswerScope } from '../../src/models/model-answer.ts'
-import { toSessionStep } from '../../src/sessions/to-session.ts'
+import { toSessionStep } from '../../src/sessions/to-prompt.ts'
 
 const makeScope = (): AnswerScope => ({ callIds: new Set(), providerCalls: new Map() })
 

@@ -5,7 +5,7 @@ import { defineTool } from '@svc/runtime'
 import t from 'tap'
 import * as v from 'valibot'
 import * as z from 'zod'
-import { readJson } from '../../src/json/parse-json.ts'
+import { readJson } from '../../src/json/json.ts'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 const output = Type.Object({ city: Type.String(), days: Type.Integer({ minimum: 1 }) })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ProgramRun } from '../../src/sandbox/program-run.ts'
+import { ProgramRun } from '../../src/sandbox/quickjs-sandbox.ts'
 import { SandboxProcess } from '../../src/sandbox/sandbox-process.ts'
 import { SANDBOX_LIMITS, type HostTool } from '../../src/sandbox/sandbox.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { quickJsSandbox, type QuickJsSandboxOptions, type Sandbox } from '@svc/runtime'
 import t, { type Test } from 'tap'
-import { watchMemory } from '../../src/sandbox/memory-watch.ts'
+import { watchMemory } from '../../src/sandbox/sandbox-process.ts'
 import { childrenOf } from '../helpers/children-of.ts'
 
 const ROOT = new URL('../../', import.meta.url)

@@ -1,7 +1,7 @@
 import { quickJsSandbox } from '@svc/runtime'
 import { sandboxContract } from '@svc/runtime/testing'
 import t from 'tap'
-import { hasBubblewrap } from '../../src/sandbox/bubblewrap.ts'
+import { hasBubblewrap } from '../../src/sandbox/child-command.ts'
 
 sandboxContract(t, () => quickJsSandbox({ bubblewrap: 'off' }))
 

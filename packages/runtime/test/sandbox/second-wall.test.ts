@@ -4,8 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { hasBubblewrap } from '../../src/sandbox/bubblewrap.ts'
-import { childCommand } from '../../src/sandbox/child-command.ts'
+import { childCommand, hasBubblewrap } from '../../src/sandbox/child-command.ts'
 
 // Simulates an escape from QuickJS: the code runs as the child's own, inside the same layers.
 const ATTEMPTS = {

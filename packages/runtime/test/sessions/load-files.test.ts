@@ -1,6 +1,6 @@
 import type { ContentPart, FileContentPart } from '@svc/registry'
 import t from 'tap'
-import { loadFiles } from '../../src/sessions/load-files.ts'
+import { loadFiles } from '../../src/sessions/turn.ts'
 
 const text: ContentPart = { type: 'text', text: 'look' }
 const place: ContentPart = { type: 'file', mimeType: 'a/b', url: 'https://example.org/a' }

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { createRunEngine, type Answer, type Run, type RunEngine } from '@svc/registry'
 import { defineTool, type ToolContext } from '@svc/runtime'
 import t from 'tap'
-import { RunGuard } from '../../src/guards/run-guard.ts'
+import { RunGuard } from '../../src/guards/guard.ts'
 import { makeAgent, makeContext } from '../helpers/make-agent.ts'
 
 function asking(ask: (context: ToolContext) => unknown, timeout = 60_000) {

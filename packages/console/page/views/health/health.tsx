@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ApiError } from '../../api/api-error.ts'
+import { ApiError } from '../../api/client.ts'
 import { getHealth, getReadiness, type HealthReport, type Readiness } from '../../api/resources.ts'
 import { cleanLine } from '../../components/clean-text.ts'
 import { Fact, Facts } from '../../components/facts.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { describeError } from '../../api/api-error.ts'
+import { describeError } from '../../api/client.ts'
 import { getSession, type SessionDetail, type SessionRef } from '../../api/resources.ts'
 import { hrefOf } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'

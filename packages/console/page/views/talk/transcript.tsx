@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { describeError } from '../../api/api-error.ts'
+import { describeError } from '../../api/client.ts'
 import { announce } from '../../app/announcer.tsx'
 import { ErrorNotice } from '../../components/notice.tsx'
 import { StreamNotice } from '../../components/stream-notice.tsx'

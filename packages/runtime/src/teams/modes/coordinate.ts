@@ -1,14 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { MAX_TIMER, toStoredError, type RunInput, type Runnable, type YieldedPart } from '@svc/contract'
-import { inlineRoot } from '../../schemas/plain-schema.ts'
+import { inlineRoot } from '../../schemas/compile-schema.ts'
 import { defineTool, type Tool } from '../../tools/define-tool.ts'
-import { toToolNames } from '../../tools/tool-names.ts'
-import { createToolSet } from '../../tools/tool-set.ts'
+import { createToolSet, toToolNames } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
 import { converse } from '../../loop/converse.ts'
-import { leadRun } from '../leader.ts'
-import { contentOf, listMembers } from '../members.ts'
-import type { TeamRun } from '../team-run.ts'
+import { contentOf, leadRun, listMembers, type TeamRun } from '../team-run.ts'
 
 /** The leader calls the members as its tools, and answers. */
 export function coordinate(run: TeamRun, plan: LoopPlan, input: RunInput): AsyncGenerator<YieldedPart, void> {

@@ -6,15 +6,12 @@ import {
   type RunOutput,
   type YieldedPart
 } from '@svc/contract'
-import { awaiting, interleave } from '../../children/part-channel.ts'
-import { recallAnswer, recordedAnswer, type Answer } from '../../children/child-parts.ts'
+import { awaiting, interleave, recallAnswer, recordedAnswer, type Answer } from '../../children/run-child.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
 import { converse } from '../../loop/converse.ts'
-import { leadRun } from '../leader.ts'
-import { contentOf, toAnswer, toFailedAnswer } from '../members.ts'
+import { contentOf, leadRun, toAnswer, toFailedAnswer, type TeamRun } from '../team-run.ts'
 import type { TeamPlan } from '../plan-team.ts'
 import type { MemberAnswer } from '../team-options.ts'
-import type { TeamRun } from '../team-run.ts'
 
 /** All members answer in parallel; the leader or a function merges their answers. */
 export async function* parallel(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {

@@ -1,19 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { NameFinder, nextTurn, type RunInput, type Runnable, type YieldedPart } from '@svc/contract'
-import { awaiting, interleave } from '../../children/part-channel.ts'
+import { awaiting, interleave } from '../../children/run-child.ts'
 import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../../errors.ts'
 import type { ModelAnswer, ModelToolCall } from '../../models/model-answer.ts'
-import { CallJournal } from '../../tool-calls/call-journal.ts'
-import { toOutcomePart, type ToolOutcome } from '../../tool-calls/tool-outcome.ts'
+import { CallJournal, toOutcomePart, type ToolOutcome } from '../../tool-calls/call-journal.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { createToolSet, type ToolSet } from '../../tools/tool-set.ts'
 import type { LoopPlan } from '../../loop/loop-plan.ts'
 import { skipTools } from '../../loop/converse.ts'
 import type { MemberDelivery } from '../../loop/member-delivery.ts'
 import type { ModelLoop, OpenStep } from '../../loop/model-loop.ts'
-import { leadRun } from '../leader.ts'
-import { contentOf, listMembers } from '../members.ts'
-import type { TeamRun } from '../team-run.ts'
+import { contentOf, leadRun, listMembers, type TeamRun } from '../team-run.ts'
 
 const ATTEMPTS = 2
 

@@ -5,10 +5,8 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/contract'
-import { awaiting, interleave } from '../../children/part-channel.ts'
-import { recordedAnswer } from '../../children/child-parts.ts'
-import { toMessageText } from '../members.ts'
-import type { TeamRun } from '../team-run.ts'
+import { awaiting, interleave, recordedAnswer } from '../../children/run-child.ts'
+import { toMessageText, type TeamRun } from '../team-run.ts'
 
 /** Each member receives the previous one's answer; the last answer is the team's. A failed member fails the run. */
 export async function* sequence(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
