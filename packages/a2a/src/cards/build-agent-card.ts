@@ -1,4 +1,6 @@
-import { requireOptions } from '@svc/contract'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { RunnableCardSchema, RunnableKindSchema, optionsSchema, requireOptions } from '@svc/contract'
+import { type CardAgent, type CardFacts, createCard } from './build-card.ts'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
 import {
@@ -10,10 +12,9 @@ import {
   requireNames,
   requireSchemes
 } from '../option-checks.ts'
-import { encodeCard, type BuiltCard } from '../wire/encode-card.ts'
+import { CARD_FIELDS, ExtensionsSchema } from '../options.ts'
+import { type BuiltCard, encodeCard } from '../wire/encode-card.ts'
 import type { PROTOCOL_VERSIONS, ProtocolVersion } from '../wire/versions.ts'
-import { createCard, type CardAgent, type CardFacts } from './build-card.ts'
-import { AgentsCardSchema, OneAgentCardSchema } from './card-options.ts'
 
 /**
  * Builds the card, as JSON, of agents that are served at a URL; no server is needed. The keys of a map are the agents' names.
@@ -57,3 +58,75 @@ function isAgent(agents: unknown): agents is CardAgent {
   const { kind, name } = (agents ?? {}) as Readonly<Record<keyof CardAgent, unknown>>
   return typeof kind === 'string' || typeof name === 'string'
 }
+
+const text = Type.String()
+const maybe = Type.Optional(text)
+const words = (...of: string[]) => Type.Union(of.map((each) => Type.Literal(each)))
+
+// Fields beyond the specification go onto the card unchanged.
+const scheme = (type: string, fields: TProperties) =>
+  Type.Object({ type: Type.Literal(type), description: maybe, ...fields })
+
+const flow = (fields: TProperties) =>
+  Type.Optional(
+    Type.Object({ ...fields, refreshUrl: maybe, scopes: Type.Record(Type.String(), Type.String()) })
+  )
+
+const FlowsSchema = Type.Object(
+  {
+    authorizationCode: flow({ authorizationUrl: text, tokenUrl: text }),
+    clientCredentials: flow({ tokenUrl: text }),
+    deviceCode: flow({ deviceAuthorizationUrl: text, tokenUrl: text }),
+    implicit: flow({ authorizationUrl: text }),
+    password: flow({ tokenUrl: text })
+  },
+  { additionalProperties: false, minProperties: 1 }
+)
+
+/**
+ * Security schemes by name, in the form of OpenAPI; the cards of all versions are made from them.
+ * @see https://a2a-protocol.org/v0.3.0/specification/#553-securityscheme-object
+ */
+const SecuritySchemesSchema = Type.Record(
+  Type.String(),
+  Type.Union([
+    scheme('apiKey', { in: words('query', 'header', 'cookie'), name: text }),
+    scheme('http', { scheme: text, bearerFormat: maybe }),
+    scheme('oauth2', { flows: FlowsSchema, oauth2MetadataUrl: maybe }),
+    scheme('openIdConnect', { openIdConnectUrl: text }),
+    scheme('mutualTLS', {})
+  ])
+)
+
+const { provider, ...shown } = CARD_FIELDS
+
+const FactsSchema = optionsSchema<Omit<CardFacts, 'provider'>>({
+  ...shown,
+  extensions: ExtensionsSchema,
+  pushNotifications: Type.Boolean(),
+  extendedCard: Type.Boolean(),
+  securitySchemes: SecuritySchemesSchema,
+  tenant: Type.String({ minLength: 1 }),
+  grpcUrl: Type.String({ minLength: 1 })
+})
+
+const AgentSchema = Type.Object({
+  kind: RunnableKindSchema,
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  card: Type.Optional(RunnableCardSchema)
+})
+
+const withAgents = (agents: TSchema) =>
+  Type.Object({ agents, baseUrl: Type.String(), provider: Type.Optional(provider), facts: FactsSchema })
+
+/** The arguments for a card of one agent. */
+const OneAgentCardSchema = withAgents(AgentSchema)
+
+/** The arguments for a card of agents, as a list or by name. */
+const AgentsCardSchema = withAgents(
+  Type.Union([
+    Type.Array(AgentSchema, { minItems: 1 }),
+    Type.Record(Type.String(), Type.Omit(AgentSchema, ['name']), { minProperties: 1 })
+  ])
+)

@@ -1,27 +1,30 @@
-import { defineRunnable } from '@svc/surface'
 import {
-  codeOf,
-  requireOptions,
   RUN_ERR_REJECTED,
+  type RemoteSession,
+  type RemoteSessionStore,
   type RunContext,
   type RunInput,
-  type Runnable,
   type RunResult,
-  type YieldedPart
+  type Runnable,
+  type SessionKey,
+  type YieldedPart,
+  codeOf,
+  requireOptions
 } from '@svc/contract'
+import { createInProcessRemoteSessionStore, defineRunnable } from '@svc/surface'
+import { hash } from 'node:crypto'
+import { answerRemote } from './answer-remote.ts'
+import { RemoteConnection } from './connection/remote-connection.ts'
+import { refusal } from './connection/remote-fault.ts'
+import { type RemoteAgentOptions, RemoteAgentOptionsSchema } from './remote-options.ts'
+import { RemoteParts } from './remote-parts.ts'
+import { sendMessage } from './send-message.ts'
+import { toMessage, toMessageParts } from './to-message.ts'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_BAD_OPTION, A2A_ERR_REMOTE } from '../errors.ts'
 import { textOf } from '../messages/to-input.ts'
 import { isInterruptedState, isTerminalState } from '../model/task.ts'
 import { requireHttpUrl, requireNameOption } from '../option-checks.ts'
 import { requireKeys } from '../signatures/signed-card.ts'
-import { answerRemote } from './answer-remote.ts'
-import { RemoteConnection } from './connection/remote-connection.ts'
-import { refusal } from './connection/remote-fault.ts'
-import { RemoteAgentOptionsSchema, type RemoteAgentOptions } from './remote-options.ts'
-import { RemoteParts } from './remote-parts.ts'
-import { RemoteSessions } from './remote-sessions.ts'
-import { sendMessage } from './send-message.ts'
-import { toMessage, toMessageParts } from './to-message.ts'
 
 /** Milliseconds for a service to accept a cancel; the run does not wait for it. */
 const CANCEL_TIMEOUT = 5_000
@@ -129,4 +132,49 @@ function cancelRemote(connection: RemoteConnection, { taskId }: RemoteParts): vo
 function toOwn(err: unknown): unknown {
   if (codeOf(err) !== 'A2A_ERR_BAD_PARAMS') return err
   return new A2A_ERR_BAD_ANSWER((err as Error).message.slice(0, 200))
+}
+
+/** The service and its agent that a runnable calls. */
+interface RemotePeer {
+  /** The name of the runnable. */
+  readonly name: string
+  readonly url: string
+  readonly agentName: string | undefined
+}
+
+/** Which conversations of a service belong to our sessions. Kept in the stores of the run, so that any node continues them. */
+class RemoteSessions {
+  readonly #peer: RemotePeer
+  // For stores that keep none.
+  readonly #own = createInProcessRemoteSessionStore()
+
+  constructor(peer: RemotePeer) {
+    this.#peer = peer
+  }
+
+  async find(context: RunContext): Promise<Partial<RemoteSession>> {
+    return (await this.#storeOf(context).load(this.#keyOf(context), this.#remoteOf(context))) ?? {}
+  }
+
+  async keep(context: RunContext, { contextId, taskId, status }: RemoteParts): Promise<void> {
+    const store = this.#storeOf(context)
+    const [key, remote] = [this.#keyOf(context), this.#remoteOf(context)]
+    if (contextId === undefined || contextId === '') return store.remove(key, remote)
+    const waits = status.state === 'input-required' && taskId !== undefined
+    await store.save(key, remote, { contextId, ...(waits && { taskId }) })
+  }
+
+  #storeOf({ stores }: RunContext): RemoteSessionStore {
+    return stores.remoteSessions ?? this.#own
+  }
+
+  #keyOf({ registry, sessionOwner, sessionId }: RunContext): SessionKey {
+    return { registry, kind: 'agent', name: this.#peer.name, owner: sessionOwner, sessionId }
+  }
+
+  // A team may have several members of one name. Hashed, since a URL may have credentials.
+  #remoteOf({ source }: RunContext): string {
+    const { url, agentName = null } = this.#peer
+    return hash('sha256', JSON.stringify([url, agentName, ...source]), 'base64url')
+  }
 }

@@ -1,23 +1,23 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   ANONYMOUS,
-  isTerminalStatus,
-  toLoggable,
   type NodeLease,
   type OpenPush,
   type PushConfig,
-  type RunSummary
+  type RunSummary,
+  codeOf,
+  isTerminalStatus,
+  toLoggable
 } from '@svc/contract'
-import { readTarget, requirePublicTarget, UnsafeTargetError } from '@svc/surface'
 import { KeyedLock } from '@svc/contract/stores'
+import { UnsafeTargetError, readTarget, requirePublicTarget } from '@svc/surface'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
-import { badParams } from '../wire/decode-params.ts'
 import { Budget } from './budget.ts'
-import { claimPushes } from './claim-pushes.ts'
-import { keepReading } from './keep-reading.ts'
+import { pauseAfter } from './deliver.ts'
 import { PushReader, type PushSource } from './push-reader.ts'
+import { badParams } from '../wire/decode-params.ts'
 
 /** Configurations of one task. */
 const MAX_CONFIGS = 10
@@ -224,4 +224,70 @@ function toTaskPushConfig(taskId: string, config: PushConfig): TaskPushConfig {
 
 function keyOf(taskId: string, id: string): string {
   return JSON.stringify([taskId, id])
+}
+
+/** Tasks per claim. */
+const MAX_TASKS = 50
+/** Milliseconds between checks whether runs are still being recovered. */
+const RECOVERY_CHECK = 100
+
+/**
+ * Claims the push notifications of an endpoint that earlier processes or dead nodes left, a few at a time, as they are asked for; a failed
+ * claim is repeated. Waits until runs are recovered, since only then is it known which of them continue.
+ * @throws the signal's reason when it aborts
+ */
+export async function* claimPushes(
+  source: Pick<PushSource, 'runs' | 'tasks' | 'rules' | 'log'>,
+  endpoint: string,
+  signal: AbortSignal
+): AsyncGenerator<OpenPush, void> {
+  while (source.runs.recovering) await pause(RECOVERY_CHECK, undefined, { signal, ref: false })
+  for (;;) {
+    const pushes = await claimSome(source, endpoint, signal)
+    if (pushes.length === 0) return
+    yield* pushes
+  }
+}
+
+async function claimSome(
+  { tasks, rules, log }: Pick<PushSource, 'tasks' | 'rules' | 'log'>,
+  endpoint: string,
+  signal: AbortSignal
+): Promise<OpenPush[]> {
+  for (let faults = 1; ; faults++) {
+    signal.throwIfAborted()
+    try {
+      return await tasks.claimPushes({ endpoint, maxTasks: MAX_TASKS })
+    } catch (err) {
+      log.error({ err: toLoggable(err) }, 'interrupted push notifications cannot be claimed yet')
+      await pause(pauseAfter(faults, rules), undefined, { signal, ref: false })
+    }
+  }
+}
+
+/** Runs a reader to the end of its task or until the signal aborts, with a pause after each failure. */
+async function keepReading(
+  reader: Pick<PushReader, 'read'>,
+  { rules, log }: Pick<PushSource, 'rules' | 'log'>,
+  runId: string,
+  signal: AbortSignal
+): Promise<void> {
+  for (let faults = 0; !signal.aborted;) {
+    try {
+      const wait = await reader.read()
+      if (wait === undefined) return
+      faults = 0
+      await pause(wait, undefined, { signal })
+    } catch (err) {
+      if (signal.aborted) return
+      // Once per reader: a failing store stops all of them.
+      if (faults++ === 0) log.error({ err: toLoggable(err), runId }, 'push notifications are delayed')
+      if (isDamaged(err)) return
+      await pause(pauseAfter(faults, rules), undefined, { signal }).catch(() => {})
+    }
+  }
+}
+
+function isDamaged(err: unknown): boolean {
+  return codeOf(err) === 'RUN_ERR_DAMAGED'
 }

@@ -1,5 +1,16 @@
-import type { ClientReadableStream, ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Any } from '@bufbuild/protobuf/wkt'
+import {
+  ChannelCredentials,
+  Client,
+  type ClientReadableStream,
+  type ClientUnaryCall,
+  Metadata,
+  type ServiceError,
+  status as codes
+} from '@grpc/grpc-js'
 import { isTellable, unlessLate } from '@svc/contract'
+import { isProtocolCode, protocolFault, refusal } from '../../client/connection/remote-fault.ts'
 import type {
   RemoteCall,
   RemoteRequest,
@@ -7,12 +18,17 @@ import type {
   RemoteTransport
 } from '../../client/connection/transport.ts'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
+import { type GrpcMethod, methodOf } from '../grpc-methods.ts'
+import {
+  type GrpcChannelCredentials,
+  type GrpcTlsOptions,
+  type GrpcTransportOptions,
+  GrpcTransportOptionsSchema,
+  requireGrpcOptions
+} from '../grpc-options.ts'
+import { BadProtoError, decodeMessage, encodeMessage, messageOf } from '../messages.ts'
 import { clientCodecFor } from '../../wire/codec-for.ts'
-import { GrpcTransportOptionsSchema, requireGrpcOptions, type GrpcTransportOptions } from '../grpc-options.ts'
-import { methodOf, type GrpcMethod } from '../grpc-methods.ts'
-import { BadProtoError, decodeMessage, encodeMessage } from '../messages.ts'
-import { GrpcChannels, locateGrpc, toMetadata } from './grpc-channels.ts'
-import { isBroken, toRemoteError } from './grpc-fault.ts'
+import { parseRefusal } from '../../wire/read-refusal.ts'
 
 type Request = RemoteRequest<RemoteCall | RemoteStream>
 
@@ -117,3 +133,122 @@ function isServiceError(err: unknown): err is ServiceError {
 }
 
 const asIs = (bytes: Buffer) => bytes
+
+/** The connections of a transport: one for each service. */
+class GrpcChannels {
+  readonly #credentials: ChannelCredentials
+  readonly #clients = new Map<string, Client>()
+
+  constructor({ credentials }: GrpcTransportOptions) {
+    this.#credentials = toCredentials(credentials)
+  }
+
+  /** The connection to a service, opened at the first call and again when it is lost. @param maxBytes of an answer, and of an event */
+  to(url: string, maxBytes: number): Client {
+    const target = targetOf(url)
+    const key = `${target} ${maxBytes}`
+    const known = this.#clients.get(key)
+    if (known !== undefined) return known
+    const client = new Client(target, this.#credentials, {
+      'grpc.max_receive_message_length': maxBytes,
+      'grpc.enable_channelz': 0,
+      // Nothing but the name is asked of the DNS, and no call is repeated behind our back.
+      'grpc.service_config_disable_resolution': 1,
+      'grpc.enable_retries': 0
+    })
+    this.#clients.set(key, client)
+    return client
+  }
+}
+
+/** `host:port` of a card, also with a scheme in front; null for anything else. */
+function locateGrpc(given: string): URL | null {
+  const [, host] =
+    /^(?:(?:grpcs?|https?):\/\/|dns:\/\/\/)?([\w.-]+:\d{1,5}|\[[\da-fA-F:.]+\]:\d{1,5})\/?$/.exec(given) ?? []
+  return host === undefined ? null : URL.parse(`grpc://${host.toLowerCase()}`)
+}
+
+function targetOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url)
+  return `dns:///${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+}
+
+/** Headers as metadata. @throws A2A_ERR_REMOTE */
+export function toMetadata(headers: Readonly<Record<string, string>>): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(headers))
+    try {
+      metadata.set(name, value)
+    } catch {
+      // The error of the library has the value, which may be secret.
+      throw refusal(`the header ${JSON.stringify(name.slice(0, 100))} cannot be sent over gRPC`)
+    }
+  return metadata
+}
+
+function toCredentials(given: GrpcTlsOptions | GrpcChannelCredentials | undefined): ChannelCredentials {
+  if (given === undefined) return ChannelCredentials.createInsecure()
+  if ('_isSecure' in given) return given as unknown as ChannelCredentials
+  const { ca, key, cert } = given
+  return ChannelCredentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(cert))
+}
+
+function toBuffer(pem: string | Uint8Array | undefined): Buffer | null {
+  return pem === undefined ? null : Buffer.from(pem)
+}
+
+const Status = messageOf('google.rpc.Status')
+const ErrorInfo = messageOf('google.rpc.ErrorInfo')
+const DETAILS = 'grpc-status-details-bin'
+const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
+/** Levels of nesting of an error's details. */
+const DETAIL_LEVELS = 10
+
+/** Codes after which the same request may succeed. */
+const TEMPORARY = new Set<codes>([
+  codes.CANCELLED,
+  codes.UNKNOWN,
+  codes.DEADLINE_EXCEEDED,
+  codes.RESOURCE_EXHAUSTED,
+  codes.ABORTED,
+  codes.INTERNAL,
+  codes.UNAVAILABLE,
+  codes.DATA_LOSS
+])
+
+/** True for the error of a call that broke off: the service did not end it by itself, or asks to try again. */
+function isBroken({ code, metadata }: ServiceError): boolean {
+  if (code === codes.UNAVAILABLE || code === codes.CANCELLED) return true
+  return code === codes.INTERNAL && metadata.get(DETAILS).length === 0
+}
+
+/** The error of a call that the service, or the network, did not complete. The text of the service is redacted. */
+function toRemoteError(err: ServiceError, redact: (text: string) => string): Error {
+  const { code, details, metadata } = err
+  const hasDetails = metadata.get(DETAILS).length > 0
+  if (code === codes.UNAVAILABLE && !hasDetails)
+    return new A2A_ERR_REMOTE('it cannot be reached', { cause: err })
+  if (code === codes.DEADLINE_EXCEEDED) return new A2A_ERR_REMOTE('it does not answer in time')
+  if (code === codes.RESOURCE_EXHAUSTED && details.startsWith('Received message '))
+    return new A2A_ERR_BAD_ANSWER('it is too large')
+  const status = codes[code]
+  const found = parseRefusal({ error: { status, details: detailsOf(err) } })
+  if (isProtocolCode(found?.code)) return protocolFault(redact(`${found.code} ${details}`.trim()), found.code)
+  const text = redact(`it answers with ${status}${details === '' ? '' : `: ${details}`}`).slice(0, 500)
+  return Object.assign(new A2A_ERR_REMOTE(text), { retryable: TEMPORARY.has(code) })
+}
+
+// Without details, the one status of one error of the protocol still says which it is.
+function detailsOf({ code, metadata }: ServiceError): object[] {
+  const [bytes] = metadata.get(DETAILS)
+  const unnamed = code === codes.NOT_FOUND ? [{ reason: 'TASK_NOT_FOUND' }] : []
+  if (!(bytes instanceof Uint8Array)) return unnamed
+  try {
+    const { details } = fromBinary(Status, bytes) as unknown as { details: Any[] }
+    return details
+      .filter(({ typeUrl }) => typeUrl === ERROR_INFO)
+      .map(({ value }) => decodeMessage(ErrorInfo, value, DETAIL_LEVELS))
+  } catch {
+    return unnamed
+  }
+}
