@@ -13,8 +13,7 @@ import type {
 import type { Kysely, Transaction } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
-import type { Reports } from './runs/run-write.ts'
-import type { SessionEntry } from './runs/session-entry.ts'
+import type { Reports, SessionEntry } from './runs/run-write.ts'
 import type { Tables } from './tables.ts'
 
 /** The ports that differ for a process that is one node of several on its database. */

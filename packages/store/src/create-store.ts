@@ -1,20 +1,21 @@
 import { SILENT_LOG, type RunLog, type Stores } from '@svc/contract'
 import { requireNode } from '@svc/registry/engine'
 import { SessionLocks } from '@svc/contract/stores'
-import { createSkipDamaged } from './encoding/stored-values.ts'
+import { createSkipDamaged } from './encoding/values.ts'
 import { createSweeps } from './maintenance/create-sweeps.ts'
 import { Removals } from './maintenance/removals.ts'
 import { createFileSweep } from './maintenance/sweep-files.ts'
 import { resolveOptions, type StoreOptions } from './options.ts'
 import { openPostgres } from './postgres/open-postgres.ts'
 import { openSqlite } from './sqlite/open-sqlite.ts'
-import { createBrowserStateStore } from './stores/browser-state-store.ts'
-import { createCheckpointStore } from './stores/checkpoint-store.ts'
+import {
+  createBrowserStateStore,
+  createCheckpointStore,
+  createRemoteSessionStore
+} from './stores/session-states.ts'
 import { createFileStore } from './stores/file-store.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
-import { createRemoteSessionStore } from './stores/remote-session-store.ts'
-import { createRunQueue } from './stores/run-queue.ts'
-import { createRunStore } from './stores/run-store.ts'
+import { createRunQueue, createRunStore } from './stores/run-store.ts'
 import { createScheduleStore } from './stores/schedule-store.ts'
 import { createSessionIndex } from './stores/session-index.ts'
 import { createSessionStore } from './stores/session-store.ts'

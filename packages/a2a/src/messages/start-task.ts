@@ -1,27 +1,66 @@
 import {
   codeOf,
   isPromise,
+  isTerminalStatus,
   type Awaitable,
   type Envelope,
+  type LogEntry,
+  type PartType,
   type RunInput,
   type Runnable,
   type RunResult,
+  type RunSummary,
   type WhenBusy
 } from '@svc/contract'
-import type { Run, StartOptions } from '@svc/surface'
 import { NOTHING_PENDING } from '@svc/contract/stores'
+import { LogReader, typeOfEntry, type Run, type RunEngine, type StartOptions } from '@svc/surface'
 import type { Message } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'
 import type { TaskRun } from '../tasks/read-task.ts'
-import { withoutContent, withoutKeys } from './kept-message.ts'
-import { joinedTask, requireRun } from './join-task.ts'
-import { isTooOldToRepeat, toStartKey, withId } from './start-key.ts'
-import { firstKeyOf } from './task-messages.ts'
-import { toInput } from './to-input.ts'
-import { waitUntilSettled } from './wait-until-settled.ts'
-import { withoutBytes } from './without-bytes.ts'
 import { requireTask } from '../tasks/task-access.ts'
+import { joinedTask, requireRun } from './join-task.ts'
+import {
+  firstKeyOf,
+  isTooOldToRepeat,
+  toStartKey,
+  withId,
+  withoutBytes,
+  withoutContent,
+  withoutKeys
+} from './task-messages.ts'
+import { toInput } from './to-input.ts'
+
+/** Resolves when a run has ended or waits for its client, always with undefined. @throws RUN_ERR_STORE */
+export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {
+  const reader = new LogReader(runs, runId)
+  try {
+    for (;;) {
+      const reading = reader.read()
+      const entries = isPromise(reading) ? await reading : reading
+      if (reader.fault !== undefined) throw reader.fault
+      if (reader.ended || (entries.some(isRequest) && isSettled(await runs.find(runId)))) return
+      if (entries.length === 0) await new Promise<void>((resolve) => reader.onNews(resolve))
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+const REQUESTS: ReadonlySet<string | undefined> = new Set<PartType>([
+  'tool.approval.request',
+  'input.request'
+])
+
+function isRequest(entry: LogEntry): boolean {
+  return REQUESTS.has(typeOfEntry(entry))
+}
+
+function isSettled(run: RunSummary | undefined): boolean {
+  if (run === undefined || isTerminalStatus(run.status)) return true
+  const { approvals, inputs } = run.waiting
+  return approvals.count + inputs.count > 0
+}
 
 /** The run of an accepted message. */
 export interface Accepted {

@@ -4,19 +4,113 @@ import {
   type LogEntry,
   type PushConfig,
   type RunLog,
+  type RunResult,
   type RunSummary,
   type TaskStore
 } from '@svc/contract'
+import { sizeOfEntry, type Release } from '@svc/contract/stores'
 import { loadResult, LogReader, type Exposed, type RunEngine } from '@svc/surface'
 import type { Outputs } from '../model/requests.ts'
-import type { TaskEvent } from '../model/task.ts'
+import type { Task, TaskEvent } from '../model/task.ts'
+import { ANSWER_ID, toAnswer } from '../tasks/artifacts.ts'
 import { readTask } from '../tasks/read-task.ts'
+import { TaskEvents, type EventTask } from '../tasks/task-events.ts'
 import { pushCodecFor } from '../wire/codec-for.ts'
 import type { Codec } from '../wire/codec.ts'
-import type { Budget } from './budget.ts'
-import { deliver, pauseAfter, type DeliveryRules } from './deliver.ts'
-import { encodePush } from './encode-push.ts'
-import { isAnswer, PushEvents } from './push-events.ts'
+import { deliver, pauseAfter, type Delivery, type DeliveryRules } from './deliver.ts'
+
+/**
+ * The events of a task that are worth a request each. The answer is one event, at its end; its text is read from the run's
+ * record then, and not collected here.
+ */
+class PushEvents {
+  readonly #events: TaskEvents
+  // Sizes of what the events retain: open requests, and structured output.
+  readonly #held = new Map<string, number>()
+  #size = 0
+
+  constructor(task: EventTask, outputs: Outputs) {
+    this.#events = new TaskEvents(task, outputs)
+  }
+
+  /** Approximate characters of the log so far. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Approximate characters retained in memory. */
+  get heldSize(): number {
+    let sum = 0
+    for (const size of this.#held.values()) sum += size
+    return sum
+  }
+
+  add(entry: LogEntry): readonly TaskEvent[] {
+    const { part } = entry
+    const size = sizeOfEntry(entry)
+    this.#size += size
+    if (part.type === 'tool.approval.request') this.#held.set(part.approvalId, size)
+    else if (part.type === 'tool.approval.response') this.#held.delete(part.approvalId)
+    else if (part.type === 'input.request') this.#held.set(part.inputId, size)
+    else if (part.type === 'input.response') this.#held.delete(part.inputId)
+    else if (part.type === 'structured') this.#held.set('', size)
+    return this.#events.add(part).filter((event) => !isAnswer(event) || event.lastChunk)
+  }
+}
+
+/** True if an event belongs to the answer. */
+function isAnswer(event: TaskEvent): event is Extract<TaskEvent, { type: 'artifact' }> {
+  return event.type === 'artifact' && event.artifact.artifactId === ANSWER_ID
+}
+
+/** Reads what an event leaves out; undefined if the task is gone. */
+export interface PushedTask {
+  task(): Promise<Task | undefined>
+  result(): Promise<RunResult | null | undefined>
+}
+
+/** An event in the version of its receiver; undefined if that version has no notification for it. */
+async function encodePush(
+  event: TaskEvent,
+  config: PushConfig,
+  codec: Codec,
+  task: PushedTask
+): Promise<Delivery | undefined> {
+  const whole = codec.pushes === 'task' ? await withTask(event, task) : await withAnswer(event, task)
+  if (whole === undefined) return undefined
+  return {
+    url: new URL(config.url),
+    headers: {
+      'content-type': codec.mediaType ?? 'application/json',
+      ...toHeaders(config)
+    },
+    body: JSON.stringify(codec.encodeEvent(whole))
+  }
+}
+
+// The status is the event's: the task may have changed again.
+async function withTask(event: TaskEvent, source: PushedTask): Promise<TaskEvent | undefined> {
+  if (event.type !== 'status') return undefined
+  const task = await source.task()
+  return task && { type: 'task', task: { ...task, status: event.status } }
+}
+
+// The event of an answer has its last piece only.
+async function withAnswer(event: TaskEvent, source: PushedTask): Promise<TaskEvent | undefined> {
+  if (!isAnswer(event)) return event
+  const result = (await source.result()) ?? undefined
+  const artifact = result && toAnswer(result)
+  return artifact && { ...event, artifact, append: false }
+}
+
+function toHeaders({ token, authentication }: PushConfig): Record<string, string> {
+  const { schemes, credentials } = (authentication ?? {}) as { schemes?: string[]; credentials?: string }
+  const [scheme] = schemes ?? []
+  return {
+    ...(token !== undefined && { 'x-a2a-notification-token': token }),
+    ...(scheme !== undefined && credentials !== undefined && { authorization: `${scheme} ${credentials}` })
+  }
+}
 
 /** What readers share. */
 export interface PushSource {
@@ -184,4 +278,64 @@ export class PushReader {
 
 function nextParts(reader: LogReader, signal: AbortSignal): Promise<void> {
   return unlessAborted(signal, () => new Promise<void>((resolve) => reader.onNews(resolve)))
+}
+
+interface Waiter {
+  readonly weight: number
+  admit(): void
+}
+
+/** A weighted semaphore, first come, first served. A share heavier than the total waits for all of it. */
+export class Budget {
+  readonly #total: number
+  #free: number
+  #waiting: Waiter[] = []
+
+  constructor(total: number) {
+    this.#total = total
+    this.#free = total
+  }
+
+  /** Resolves with a release once the share is free. @throws the signal's reason if it aborts first */
+  take(weight: number, signal: AbortSignal): Promise<Release> {
+    const share = Math.min(weight, this.#total)
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error)
+      const abandon = () => {
+        this.#waiting = this.#waiting.filter((each) => each !== waiter)
+        reject(signal.reason as Error)
+        this.#admit()
+      }
+      const waiter: Waiter = {
+        weight: share,
+        admit: () => {
+          signal.removeEventListener('abort', abandon)
+          resolve(this.#release(share))
+        }
+      }
+      signal.addEventListener('abort', abandon, { once: true })
+      this.#waiting.push(waiter)
+      this.#admit()
+    })
+  }
+
+  #admit(): void {
+    for (;;) {
+      const next = this.#waiting[0]
+      if (next === undefined || next.weight > this.#free) return
+      this.#waiting.shift()
+      this.#free -= next.weight
+      next.admit()
+    }
+  }
+
+  #release(share: number): Release {
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      this.#free += share
+      this.#admit()
+    }
+  }
 }

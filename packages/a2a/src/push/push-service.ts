@@ -14,9 +14,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
-import { Budget } from './budget.ts'
+import { Budget, PushReader, type PushSource } from './push-reader.ts'
 import { pauseAfter } from './deliver.ts'
-import { PushReader, type PushSource } from './push-reader.ts'
 import { badParams } from '../wire/decode-params.ts'
 
 /** Configurations of one task. */
@@ -236,7 +235,7 @@ const RECOVERY_CHECK = 100
  * claim is repeated. Waits until runs are recovered, since only then is it known which of them continue.
  * @throws the signal's reason when it aborts
  */
-export async function* claimPushes(
+async function* claimPushes(
   source: Pick<PushSource, 'runs' | 'tasks' | 'rules' | 'log'>,
   endpoint: string,
   signal: AbortSignal

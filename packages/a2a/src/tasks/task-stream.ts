@@ -3,9 +3,15 @@ import type { Message } from '../model/message.ts'
 import type { InlineFiles, Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type Reply, type TaskEvent, type TaskState } from '../model/task.ts'
 import { isInline, withBytes } from './inline-files.ts'
-import { readSoFar, readTask, type TaskRun, type TaskSource, type TaskView } from './read-task.ts'
+import {
+  createTaskEvents,
+  readSoFar,
+  readTask,
+  type TaskRun,
+  type TaskSource,
+  type TaskView
+} from './read-task.ts'
 import type { TaskEvents } from './task-events.ts'
-import { createTaskEvents } from './tailored-events.ts'
 
 /** The state of a task, and the projection of what follows in its log. */
 export interface TaskStream {

@@ -1,30 +1,266 @@
-import { sessionKeyText, type Awaitable, type InputOutcome, type RunLog } from '@svc/contract'
-import type { ClientConfig } from 'pg'
+import { createHash } from 'node:crypto'
+import {
+  sessionKeyText,
+  type Awaitable,
+  type ControlBus,
+  type ControlMessage,
+  type InputOutcome,
+  type LogEntry,
+  type ReadLimit,
+  type RunLog
+} from '@svc/contract'
+import { entryFromJson, runIdOf, SessionFollowers } from '@svc/contract/stores'
+import { createInProcessControlBus } from '@svc/registry/engine'
 import type { Kysely } from 'kysely'
+import type { ClientConfig } from 'pg'
 import type { Backend, NodeParts } from '../backend.ts'
 import { PATIENCE } from '../commit.ts'
-import { parseStored } from '../encoding/stored-values.ts'
+import { parseStored } from '../encoding/values.ts'
 import type { PostgresOptions } from '../options.ts'
+import { createWrittenCheckpoints, createWrittenRuns, LocalLogs, takePage } from '../runs/local-logs.ts'
+import { createSessionEntry, Reports } from '../runs/run-write.ts'
+import { createStreamLog, type LogReads } from '../runs/stream-log.ts'
 import type { Tables } from '../tables.ts'
 import { PostgresCounters } from './counter-store.ts'
+import { bigintArray, intArray, textArray } from './lane/binary-arrays.ts'
 import { Lane } from './lane/lane.ts'
 import { createStatements } from './lane/statements.ts'
-import { BatchReads } from './log/batch-reads.ts'
-import { LocalLogs } from '../runs/local-logs.ts'
-import { createWrittenCheckpoints, createWrittenRuns } from '../runs/written-runs.ts'
-import { Reports } from '../runs/run-write.ts'
-import { createSessionEntry } from '../runs/session-entry.ts'
-import { createStreamLog } from '../runs/stream-log.ts'
 import { WakeUps } from './log/wake-ups.ts'
-import { createSharedControlBus } from './nodes/control-bus.ts'
 import { NodeChannel } from './nodes/node-channel.ts'
 import { PostgresLease } from './nodes/node-lease.ts'
-import { EnteredSessions } from './nodes/entered-sessions.ts'
 import { SessionTurns } from './nodes/session-turns.ts'
 import type { Connections } from './open-pool.ts'
+import { createQuery, createTransact, type Query } from './query.ts'
 import { JobQueue } from './queue/job-queue.ts'
-import { createQuery, createTransact } from './query.ts'
 import { createOwnedRuns } from './run-store.ts'
+
+interface Asked {
+  readonly runId: string
+  readonly after: number
+  readonly limit: ReadLimit
+  readonly page: PromiseWithResolvers<readonly LogEntry[]>
+}
+
+interface Row {
+  ord: number
+  seq: number
+  /** Null if the entry exceeds the limit of its read. */
+  json: string | null
+}
+
+// Rows per read, and reads per query: bounds of what one query returns.
+const MAX_ROWS = 512
+const MAX_READS = 100
+const MAX_SEQ = 2_147_483_647
+
+/** Reads pages of logs: all that one turn of the event loop asks for in one query. */
+class BatchReads implements LogReads {
+  readonly #query: Query
+  readonly #text: string
+  #asked = new Map<string, Asked>()
+
+  /** @param parts the quoted name of the table of parts */
+  constructor(query: Query, parts: string) {
+    this.#query = query
+    // The bytes before an entry decide whether it still fits; the first always does.
+    this.#text = `select f.ord::int, p.seq,
+        case when p.before = 0 or p.before + octet_length(p.json) <= f.bytes then p.json end as json
+      from unnest($1::text[], $2::int[], $3::int[], $4::bigint[]) with ordinality as f(run_id, after, most, bytes, ord)
+      cross join lateral (
+        select q.seq, q.json, sum(octet_length(q.json)) over (order by q.seq) - octet_length(q.json) as before
+        from (select seq, json from ${parts} where run_id = f.run_id and seq > f.after order by seq limit f.most) q
+      ) p
+      order by f.ord, p.seq`
+  }
+
+  /** The entries of a log after a `seq`. */
+  read(runId: string, after: number, limit: ReadLimit): Promise<readonly LogEntry[]> {
+    if (this.#asked.size === 0) setImmediate(() => this.#readAll())
+    const key = `${runId} ${after} ${limit.entries} ${limit.bytes}`
+    let asked = this.#asked.get(key)
+    if (asked === undefined) {
+      asked = { runId, after, limit, page: Promise.withResolvers() }
+      this.#asked.set(key, asked)
+    }
+    return asked.page.promise
+  }
+
+  #readAll(): void {
+    const asked = [...this.#asked.values()]
+    this.#asked = new Map()
+    for (let index = 0; index < asked.length; index += MAX_READS)
+      void this.#readSome(asked.slice(index, index + MAX_READS))
+  }
+
+  async #readSome(asked: readonly Asked[]): Promise<void> {
+    try {
+      const rows = await this.#query<Row>('svc read', this.#text, [
+        textArray(asked.map(({ runId }) => runId)),
+        intArray(asked.map(({ after }) => Math.min(after, MAX_SEQ))),
+        intArray(asked.map(({ limit }) => Math.min(limit.entries, MAX_ROWS))),
+        bigintArray(asked.map(({ limit }) => Math.min(limit.bytes, MAX_SEQ)))
+      ])
+      const found = asked.map((): LogEntry[] => [])
+      for (const { ord, seq, json } of rows) if (json !== null) found[ord - 1]!.push(entryFromJson(seq, json))
+      for (const [index, { limit, page }] of asked.entries()) page.resolve(takePage(found[index]!, limit))
+    } catch (err) {
+      for (const { page } of asked) page.reject(err)
+    }
+  }
+}
+
+/** Reads the answer to an input; undefined if there is none. */
+export type ReadAnswer = (inputId: string) => Promise<InputOutcome | undefined>
+
+/**
+ * Control messages between nodes: a notification has only ids, and answers are read from the store. The beat of the lease repeats cancels
+ * and answers whose notification was lost.
+ */
+function createSharedControlBus(
+  channel: NodeChannel,
+  lease: Pick<PostgresLease, 'onRequests'>,
+  readAnswer: ReadAnswer
+): ControlBus {
+  const local = createInProcessControlBus()
+  const deliver = (message: ControlMessage) => void local.publish(message)
+  const deliverCancels = (runIds: readonly string[]) => {
+    for (const runId of runIds) deliver({ type: 'cancel', runId })
+  }
+  const deliverAnswers = (inputIds: readonly string[]) => {
+    for (const inputId of inputIds) void deliverAnswer(inputId)
+  }
+  const deliverAnswer = async (inputId: string) => {
+    // The next beat repeats it if this fails.
+    const answer = await readAnswer(inputId).catch(() => undefined)
+    if (answer !== undefined) deliver({ type: 'input', runId: runIdOf(inputId), inputId, answer })
+  }
+  channel.on('cancel', deliverCancels)
+  channel.on('input', deliverAnswers)
+  channel.on('steer', (ids) => ids.forEach((id) => deliver(parseSteer(id))))
+  channel.on('watch', (ids) => ids.forEach((id) => deliver(parseWatch(id))))
+  lease.onRequests(({ cancels, answers }) => {
+    deliverCancels(cancels)
+    deliverAnswers(answers)
+  })
+  return {
+    async publish(message) {
+      await local.publish(message)
+      await channel.post(message.type, [toId(message)])
+    },
+    subscribe: (listener) => local.subscribe(listener)
+  }
+}
+
+// Ids of runs, of watchers and of messages have no colons.
+function toId(message: ControlMessage): string {
+  if (message.type === 'input') return message.inputId
+  if (message.type === 'cancel') return message.runId
+  if (message.type === 'steer') return `${message.runId}:${message.steerId}`
+  return `${message.runId}:${message.watcher}${message.left ? ':left' : ''}`
+}
+
+function parseSteer(id: string): ControlMessage {
+  const [runId = '', steerId = ''] = id.split(':')
+  return { type: 'steer', runId, steerId }
+}
+
+function parseWatch(id: string): ControlMessage {
+  const [runId = '', watcher = '', left] = id.split(':')
+  return { type: 'watch', runId, watcher, ...(left !== undefined && { left: true }) }
+}
+
+/** What the followers of several nodes need. */
+export interface FollowersHost {
+  readonly channel: NodeChannel
+  readonly query: Query
+  /** Quotes the name of a table, with its schema. */
+  readonly table: (name: string) => string
+}
+
+// Milliseconds between two looks, the longest that a reader waits if a notification was lost.
+const LOOK_EVERY = 1_000
+// Milliseconds for which a node notifies others after they announced their readers.
+const INTEREST = 5_000
+
+/**
+ * The followers of sessions that runs enter on any node. A node notifies the others only of sessions that they have announced to follow; in case a
+ * notification is lost, the last ordinals of all followed sessions are read once a second, in one query.
+ */
+class EnteredSessions implements Pick<SessionFollowers, 'follow' | 'notify'> {
+  readonly #host: FollowersHost
+  readonly #text: string
+  readonly #followers = new SessionFollowers()
+  // The last ordinals that looks have found.
+  readonly #seen = new Map<string, number>()
+  // When the interest of other nodes ends, by hashes of keys.
+  readonly #interest = new Map<string, number>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(host: FollowersHost) {
+    this.#host = host
+    this.#text = `select ord::int, s.last_ordinal as last from unnest($1::text[]) with ordinality as f(session_key, ord)
+      join ${host.table('session')} s using (session_key)`
+    host.channel.on('visit', (hashes) => this.#announced(hashes))
+    host.channel.on('enter', (hashes) => this.#entered(new Set(hashes)))
+    host.channel.onReconnect(() => void this.#look())
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY).unref()
+  }
+
+  /** A run of this node has entered, or this node has removed the session. */
+  notify(sessionKey: string): void {
+    this.#followers.notify(sessionKey)
+    if (this.#interest.size === 0) return
+    const hash = hashOf(sessionKey)
+    if ((this.#interest.get(hash) ?? 0) >= performance.now()) void this.#host.channel.post('enter', [hash])
+  }
+
+  follow(sessionKey: string, listener: () => void): () => void {
+    void this.#host.channel.post('visit', [hashOf(sessionKey)])
+    return this.#followers.follow(sessionKey, listener)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #announced(hashes: readonly string[]): void {
+    for (const hash of hashes) this.#interest.set(hash, performance.now() + INTEREST)
+  }
+
+  #entered(hashes: ReadonlySet<string>): void {
+    for (const key of this.#followers.keys) if (hashes.has(hashOf(key))) this.#followers.notify(key)
+  }
+
+  async #look(): Promise<void> {
+    const now = performance.now()
+    for (const [hash, until] of this.#interest) if (until < now) this.#interest.delete(hash)
+    const { keys } = this.#followers
+    const followed = new Set(keys)
+    for (const key of this.#seen.keys()) if (!followed.has(key)) this.#seen.delete(key)
+    if (keys.length === 0) return
+    void this.#host.channel.post('visit', keys.map(hashOf))
+    const { query } = this.#host
+    const rows = await query<{ ord: number; last: number }>('svc entered', this.#text, [
+      textArray(keys)
+    ]).catch(() => undefined)
+    if (rows === undefined) return
+    const found = new Set<string>()
+    for (const { ord, last } of rows) {
+      const key = keys[ord - 1]!
+      found.add(key)
+      if (this.#seen.get(key) === last) continue
+      this.#seen.set(key, last)
+      this.#followers.notify(key)
+    }
+    // Removed since.
+    for (const key of keys) if (!found.has(key) && this.#seen.delete(key)) this.#followers.notify(key)
+  }
+}
+
+// A message has no room for keys, and they may have spaces.
+function hashOf(sessionKey: string): string {
+  return createHash('sha256').update(sessionKey).digest('base64url').slice(0, 22)
+}
 
 const ONLY_BY_INDEX = 'set enable_seqscan = off; set enable_mergejoin = off'
 

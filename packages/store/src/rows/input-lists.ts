@@ -15,7 +15,7 @@ import {
 } from '@svc/contract/stores'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable } from 'kysely'
 import { toInputSummary } from './input-rows.ts'
-import { isIn } from './in-scope.ts'
+import { isIn } from './session-rows.ts'
 import type { Tables } from '../tables.ts'
 
 type Joined = Selectable<Tables['run_input']> &

@@ -1,8 +1,7 @@
 import type { InputOutcome, InputSummary, StoredInput } from '@svc/contract'
 import { MAX_LISTED_ARGS, previewOfJson } from '@svc/contract/stores'
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import { parseLarge, toShortJson } from '../encoding/large-values.ts'
-import { parseStored } from '../encoding/stored-values.ts'
+import { parseLarge, parseStored, toShortJson } from '../encoding/values.ts'
 import type { Tables } from '../tables.ts'
 
 // Accepting a damaged request would accept something unknown.

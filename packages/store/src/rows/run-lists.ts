@@ -1,18 +1,20 @@
-import type {
-  ChangedRunPage,
-  ChangedRunQuery,
-  InputKind,
-  OwnedRunQuery,
-  RunPage,
-  RunQuery,
-  RunStats,
-  RunSummary,
-  StoredRun,
-  LeftPage,
-  LeftQuery,
-  Wanted
+import {
+  hasMetadata,
+  type ChangedRunPage,
+  type ChangedRunQuery,
+  type InputKind,
+  type LeftPage,
+  type LeftQuery,
+  type MetadataFilter,
+  type OwnedRunQuery,
+  type RunPage,
+  type RunQuery,
+  type RunStats,
+  type RunSummary,
+  type StoredRun,
+  type Wanted
 } from '@svc/contract'
-import { pageOf, parseRunCursor } from '@svc/contract/stores'
+import { formatRunCursor, pageOf, parseRunCursor } from '@svc/contract/stores'
 import {
   sql,
   type Expression,
@@ -22,13 +24,47 @@ import {
   type SelectQueryBuilder,
   type SqlBool
 } from 'kysely'
-import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
-import { isIn } from './in-scope.ts'
-import { scanMetadata, type Time } from './metadata-scan.ts'
-import { readPositions } from './queue-rows.ts'
-import { toRunHead, UNFINISHED } from './run-rows.ts'
-import { parseStored } from '../encoding/stored-values.ts'
+import { parseStored } from '../encoding/values.ts'
 import type { Tables } from '../tables.ts'
+import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
+import { readPositions } from './queue-rows.ts'
+import { parseMetadata, toRunHead, UNFINISHED } from './run-rows.ts'
+import { isIn } from './session-rows.ts'
+
+/** The column by which a list is in order. */
+export type Time = 'created_at' | 'updated_at'
+
+/** Runs whose metadata one page reads at most; then even a short page has a cursor. */
+const MAX_SCANNED = 500
+
+/** The ids of a page of runs that have a text in their metadata, by a time, the latest first. */
+async function scanMetadata(
+  query: SelectQueryBuilder<Tables, 'run', object>,
+  filter: MetadataFilter,
+  time: Time,
+  limit: number
+): Promise<{ ids: string[]; nextCursor: string | null }> {
+  // An index by `created_at` has only runs with metadata; by `updated_at` those without count too.
+  const candidates = time === 'created_at' ? query.where('metadata', 'is not', null) : query
+  const rows = await candidates
+    .select(['run_id', time, 'metadata'])
+    .orderBy(time, 'desc')
+    .orderBy('run_id', 'desc')
+    .limit(MAX_SCANNED)
+    .execute()
+  const ids: string[] = []
+  let last: (typeof rows)[number] | undefined
+  for (const row of rows) {
+    if (ids.length === limit) break
+    if (hasMetadata(parseMetadata(row.metadata), filter)) ids.push(row.run_id)
+    last = row
+  }
+  const isLastPage = last === rows.at(-1) && rows.length < MAX_SCANNED
+  return {
+    ids,
+    nextCursor: last && !isLastPage ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
+  }
+}
 
 type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.

@@ -1,19 +1,23 @@
 import {
   isTerminalStatus,
   RUN_ERR_DAMAGED,
+  RUN_ERR_FENCED,
   toStoredError,
   type LeftTurn,
+  type RunFence,
   type RunMetadata,
   type RunResult,
   type RunStatus,
+  type SteeringMessage,
   type StoredError,
-  type StoredRun
+  type StoredRun,
+  type StoredSteer
 } from '@svc/contract'
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import { readInputs } from './input-rows.ts'
-import { parseLarge, RESULT } from '../encoding/large-values.ts'
-import { parseStored } from '../encoding/stored-values.ts'
+import { Refused } from '../commit.ts'
+import { parseLarge, parseStored, RESULT } from '../encoding/values.ts'
 import type { Tables } from '../tables.ts'
+import { readInputs } from './input-rows.ts'
 
 /** States that never change. */
 export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
@@ -132,4 +136,45 @@ export async function removeRuns(
   if (withLogs.length > 0) await db.deleteFrom('run_part').where('run_id', 'in', withLogs).execute()
   for (const table of RUN_TABLES) await db.deleteFrom(table).where('run_id', 'in', runIds).execute()
   await db.deleteFrom('task').where('task_id', 'in', runIds).execute()
+}
+
+/**
+ * Does nothing without a fence.
+ * @param isShared locks the run: another process could lease it before what follows is committed
+ * @throws RUN_ERR_FENCED as `RunFence` says
+ */
+export async function requireEpoch(
+  db: Kysely<Tables>,
+  fence: RunFence | undefined,
+  isShared: boolean
+): Promise<void> {
+  if (fence === undefined) return
+  const { runId, epoch } = fence
+  const run = db.selectFrom('run').select('run_id').where('run_id', '=', runId).where('epoch', '=', epoch)
+  const found = isShared ? run.forShare() : run
+  if ((await found.executeTakeFirst()) === undefined) throw new Refused(new RUN_ERR_FENCED(runId))
+}
+
+/** As `RunStore.offerSteer`, in a transaction. */
+export async function offerSteer(trx: Kysely<Tables>, steer: StoredSteer): Promise<StoredSteer | undefined> {
+  const earlier = await findSteer(trx, steer.steerId)
+  if (earlier !== undefined) return earlier
+  const run = trx.selectFrom('run').select('run_id').where('run_id', '=', steer.runId)
+  if ((await run.where('status', 'not in', TERMINAL).executeTakeFirst()) === undefined) return undefined
+  const { steerId, runId, hash, message } = steer
+  const row = { steer_id: steerId, run_id: runId, hash, message: JSON.stringify(message) }
+  await trx.insertInto('run_steer').values(row).execute()
+  return steer
+}
+
+/** As `RunStore.findSteer`. @throws RUN_ERR_DAMAGED */
+export async function findSteer(db: Kysely<Tables>, steerId: string): Promise<StoredSteer | undefined> {
+  const row = await db.selectFrom('run_steer').selectAll().where('steer_id', '=', steerId).executeTakeFirst()
+  return row && toSteer(row)
+}
+
+function toSteer(row: Selectable<Tables['run_steer']>): StoredSteer {
+  const message = parseStored<SteeringMessage>(row.message)
+  if (message === undefined) throw new RUN_ERR_DAMAGED('a message that was to join it')
+  return { steerId: row.steer_id, runId: row.run_id, hash: row.hash, message }
 }

@@ -1,6 +1,15 @@
-import { RUN_ERR_NO_TURN } from '@svc/contract'
+import {
+  parseSessionKey,
+  RUN_ERR_NO_TURN,
+  RUN_ERR_SESSION_EXISTS,
+  sessionKeyText,
+  type Continuation,
+  type SessionKey
+} from '@svc/contract'
+import { runIdOfTurn } from '@svc/contract/stores'
 import type { Kysely, Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'
+import { toSessionRow } from './session-rows.ts'
 
 /** A message by the key of its session and its number; 0 is before the first one. */
 export interface Place {
@@ -73,11 +82,7 @@ export async function findBase(db: Kysely<Tables>, sessionKey: string): Promise<
 }
 
 /** The last message that a run saved in a session, or in what the session shares with the one it is a fork of. */
-export async function findTurn(
-  db: Kysely<Tables>,
-  sessionKey: string,
-  runId: string
-): Promise<Place | undefined> {
+async function findTurn(db: Kysely<Tables>, sessionKey: string, runId: string): Promise<Place | undefined> {
   const [own] = await seqsOfRun(db, sessionKey, runId)
   if (own !== undefined) return { key: sessionKey, seq: own }
   const base = await findBase(db, sessionKey)
@@ -96,7 +101,7 @@ export async function requireTurn(db: Kysely<Tables>, sessionKey: string, runId:
 }
 
 /** The numbers of the messages that a run saved in a session, newest first. */
-export async function seqsOfRun(db: Kysely<Tables>, sessionKey: string, runId: string): Promise<number[]> {
+async function seqsOfRun(db: Kysely<Tables>, sessionKey: string, runId: string): Promise<number[]> {
   const messages = db.selectFrom('session_message').select('seq').where('session_key', '=', sessionKey)
   // A path follows after a slash; the character after that is a zero.
   const ofPaths = messages.where('turn_id', '>', `${runId}/`).where('turn_id', '<', `${runId}0`)
@@ -135,7 +140,204 @@ export async function findLeaf(db: Kysely<Tables>, sessionKey: string, place: Pl
 }
 
 /** The newest message of a session. */
-export async function findNewest(db: Kysely<Tables>, sessionKey: string): Promise<Place> {
+async function findNewest(db: Kysely<Tables>, sessionKey: string): Promise<Place> {
   const row = db.selectFrom('session').select('last_seq').where('session_key', '=', sessionKey)
   return { key: sessionKey, seq: (await row.executeTakeFirst())?.last_seq ?? 0 }
+}
+
+// Messages per query.
+const PLACES = 500
+
+/** Where a run continues a session; undefined: after its newest message. @throws RUN_ERR_NO_TURN */
+export async function findPlace(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  { runId, after, along }: Continuation
+): Promise<Place | undefined> {
+  const leading = along && sessionKeyText(along)
+  if (leading !== undefined && after === undefined && !(await isBranched(db, leading))) return undefined
+  const [own] = await seqsOfRun(db, sessionKey, runId)
+  if (own !== undefined) return { key: sessionKey, seq: own }
+  if (after === null) return { key: sessionKey, seq: 0 }
+  if (leading === undefined) return requireTurn(db, sessionKey, after!)
+  const end = after === undefined ? await findNewest(db, leading) : await requireTurn(db, leading, after)
+  return findAlong(db, sessionKey, (await findStretches(db, end)).stretches)
+}
+
+async function isBranched(db: Kysely<Tables>, sessionKey: string): Promise<boolean> {
+  const row = db.selectFrom('session_branch').select('first_seq').where('session_key', '=', sessionKey)
+  return (await row.limit(1).executeTakeFirst()) !== undefined
+}
+
+// The newest turn of a run that has a turn in the stretches of the leading session.
+async function findAlong(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  leading: readonly Stretch[]
+): Promise<Place> {
+  const keys = new Set(leading.map(({ key }) => key))
+  const isLed = async (runId: string) => {
+    for (const key of keys)
+      for (const seq of await seqsOfRun(db, key, runId)) if (isOn(leading, { key, seq })) return true
+    return false
+  }
+  const own = await findIn(db, { key: sessionKey, from: 1, to: NEWEST }, isLed)
+  if (own !== undefined) return own
+  const base = await findBase(db, sessionKey)
+  const { stretches } = base
+    ? await findStretches(db, { key: base.parent_key, seq: base.parent_seq })
+    : { stretches: [] }
+  for (const stretch of stretches) {
+    const shared = await findIn(db, stretch, isLed)
+    if (shared !== undefined) return shared
+  }
+  return { key: sessionKey, seq: 0 }
+}
+
+// The newest message of a run that is looked for.
+async function findIn(
+  db: Kysely<Tables>,
+  { key, from, to }: Stretch,
+  isWanted: (runId: string) => Promise<boolean>
+): Promise<Place | undefined> {
+  const seen = new Set<string>()
+  for (let last = to; ;) {
+    const rows = await db
+      .selectFrom('session_message')
+      .select(['seq', 'turn_id'])
+      .where('session_key', '=', key)
+      .where('seq', '>=', from)
+      .where('seq', '<=', last)
+      .orderBy('seq', 'desc')
+      .limit(PLACES)
+      .execute()
+    for (const { seq, turn_id } of rows) {
+      const runId = runIdOfTurn(turn_id)
+      if (!seen.has(runId) && (await isWanted(runId))) return { key, seq }
+      seen.add(runId)
+    }
+    if (rows.length < PLACES) return undefined
+    last = rows.at(-1)!.seq - 1
+  }
+}
+
+/** True if a run has a turn in the session. */
+export async function hasTurn(db: Kysely<Tables>, sessionKey: string, runId: string): Promise<boolean> {
+  return (await findTurn(db, sessionKey, runId)) !== undefined
+}
+
+type SessionRow = Selectable<Tables['session']>
+
+// Stretches per statement.
+const BATCH = 100
+
+/** As `SessionIndex.fork`; true if there was a session to fork. @throws RUN_ERR_NO_TURN, RUN_ERR_SESSION_EXISTS */
+export async function forkSession(
+  db: Kysely<Tables>,
+  key: SessionKey,
+  sessionId: string,
+  atTurn: string | undefined
+): Promise<boolean> {
+  const sessionKey = sessionKeyText(key)
+  const rows = db.selectFrom('session').selectAll().where('session_key', '=', sessionKey)
+  const session = await rows.where('listed', '=', 1).executeTakeFirst()
+  if (session === undefined) return false
+  if (await exists(db, sessionKeyText({ ...key, sessionId }))) throw new RUN_ERR_SESSION_EXISTS(sessionId)
+  const place = await (atTurn === undefined ? findLast(db, sessionKey) : requireTurn(db, sessionKey, atTurn))
+  if (key.kind === 'team') await forkMembers(db, key, sessionId, atTurn)
+  await insertFork(db, session, sessionId, place)
+  return true
+}
+
+async function forkMembers(
+  db: Kysely<Tables>,
+  along: SessionKey,
+  sessionId: string,
+  atTurn: string | undefined
+): Promise<void> {
+  const { owner, registry } = along
+  const same = db.selectFrom('session').selectAll().where('owner', '=', owner)
+  const own = same.where('session_id', '=', along.sessionId).where('registry', '=', registry)
+  for (const member of await own.where('session_key', '!=', sessionKeyText(along)).execute()) {
+    const from = { runId: '', after: atTurn, along }
+    const place = (await findPlace(db, member.session_key, from)) ?? (await findLast(db, member.session_key))
+    const key = parseSessionKey(member.session_key)!
+    if (place.seq === 0 || (await exists(db, sessionKeyText({ ...key, sessionId })))) continue
+    await insertFork(db, { ...member, title: null, metadata: null, listed: 0 }, sessionId, place)
+  }
+}
+
+async function insertFork(
+  db: Kysely<Tables>,
+  session: SessionRow,
+  sessionId: string,
+  { key, seq }: Place
+): Promise<void> {
+  const { registry, owner, kind, name, title, metadata, listed } = session
+  const own: SessionKey = { registry, owner, kind, name, sessionId }
+  const sessionKey = sessionKeyText(own)
+  const turns = await countTurns(db, { key, seq })
+  // The number after the last shared message stands for the place of the fork.
+  const first = seq === 0 ? 0 : seq + 1
+  const row = { ...toSessionRow(sessionKey, own, Date.now()), title, metadata, listed, turns }
+  await db
+    .insertInto('session')
+    .values({ ...row, last_seq: first, last_ordinal: 0 })
+    .execute()
+  if (seq === 0) return
+  const branch = { session_key: sessionKey, first_seq: first, parent_key: key, parent_seq: seq }
+  await db.insertInto('session_branch').values(branch).execute()
+}
+
+// The newest message: of the session that it is a fork of if it has none of its own.
+async function findLast(db: Kysely<Tables>, sessionKey: string): Promise<Place> {
+  const newest = await findNewest(db, sessionKey)
+  const base = await findBase(db, sessionKey)
+  return base?.first_seq === newest.seq ? { key: base.parent_key, seq: base.parent_seq } : newest
+}
+
+async function countTurns(db: Kysely<Tables>, end: Place): Promise<number> {
+  const { stretches } = await findStretches(db, end)
+  let turns = 0
+  for (let at = 0; at < stretches.length; at += BATCH) {
+    const { count } = await db
+      .selectFrom('session_message')
+      .select((select) => select.fn.count<number>('turn_id').distinct().as('count'))
+      .where(({ eb, or, and }) =>
+        or(
+          stretches
+            .slice(at, at + BATCH)
+            .map(({ key, from, to }) =>
+              and([eb('session_key', '=', key), eb('seq', '>=', from), eb('seq', '<=', to)])
+            )
+        )
+      )
+      .executeTakeFirstOrThrow()
+    turns += count
+  }
+  return turns
+}
+
+async function exists(db: Kysely<Tables>, sessionKey: string): Promise<boolean> {
+  const row = db.selectFrom('session').select('session_key').where('session_key', '=', sessionKey)
+  return (await row.executeTakeFirst()) !== undefined
+}
+
+/** As `SessionIndex.forks`. */
+export async function findForks(db: Kysely<Tables>, sessionKey: string): Promise<SessionKey[]> {
+  const found = new Set<string>()
+  for (let parents = [sessionKey]; parents.length > 0;) {
+    const rows = await db
+      .selectFrom('session_branch')
+      .select('session_key')
+      .distinct()
+      .where('parent_key', 'in', parents)
+      .execute()
+    parents = rows
+      .map(({ session_key }) => session_key)
+      .filter((key) => key !== sessionKey && !found.has(key))
+    for (const key of parents) found.add(key)
+  }
+  // What a removed fork has left for its own forks has no key.
+  return [...found].flatMap((key) => parseSessionKey(key) ?? [])
 }

@@ -1,5 +1,90 @@
-import type { LogEntry, ReadLimit } from '@svc/contract'
-import { Tail, type TailLimit } from './tail.ts'
+import {
+  isPromise,
+  RUN_ERR_FENCED,
+  RUN_ERR_TOO_MANY_RUNS,
+  type Awaitable,
+  type CheckpointStore,
+  type LogEntry,
+  type ReadLimit,
+  type RunStore,
+  type RunSummary,
+  type StoredRun,
+  type StreamLog
+} from '@svc/contract'
+import { sizeOfEntry } from '@svc/contract/stores'
+import type { Kysely } from 'kysely'
+import { findByStartKey, findRun } from '../rows/run-lists.ts'
+import { toRunRow } from '../rows/run-rows.ts'
+import type { Tables } from '../tables.ts'
+import type { RunWriter } from './run-write.ts'
+
+/** How much of a log is kept: entries, and characters of JSON. */
+export interface TailLimit {
+  readonly entries: number
+  readonly bytes: number
+}
+
+/** The newest committed entries of one log. Entries never change, so none is ever outdated. */
+class Tail {
+  // Oldest first.
+  #entries: LogEntry[] = []
+  #bytes = 0
+  // The `seq` before the first entry; undefined if the position in the log is unknown.
+  #before: number | undefined
+
+  /** The `seq` of the last entry; 0 if that is unknown. */
+  get last(): number {
+    return this.#before === undefined ? 0 : this.#before + this.#entries.length
+  }
+
+  /** Drops all entries; the next one follows `before`, if given. */
+  reset(before?: number): void {
+    this.#entries = []
+    this.#bytes = 0
+    this.#before = before
+  }
+
+  /** Adds entries that follow the last one. Those it has are ignored; after a gap it begins again. */
+  add(entries: readonly LogEntry[], limit: TailLimit): void {
+    for (const entry of entries) {
+      if (this.#before !== undefined && entry.seq <= this.last) continue
+      if (this.#before === undefined || entry.seq > this.last + 1) this.reset(entry.seq - 1)
+      this.#entries.push(entry)
+      this.#bytes += sizeOfEntry(entry)
+    }
+    if (this.#entries.length > limit.entries || this.#bytes > limit.bytes) this.#shorten(limit)
+  }
+
+  /** The entries after a `seq`; undefined if some of them are not here. */
+  read(after: number, limit: ReadLimit): LogEntry[] | undefined {
+    if (this.#before === undefined || after < this.#before) return undefined
+    return takePage(this.#entries, limit, after - this.#before)
+  }
+
+  // To half, so that not every entry moves the others.
+  #shorten(limit: TailLimit): void {
+    let dropped = 0
+    const isTooLong = () =>
+      this.#entries.length - dropped > limit.entries >> 1 || this.#bytes > limit.bytes >> 1
+    while (dropped < this.#entries.length && isTooLong())
+      this.#bytes -= sizeOfEntry(this.#entries[dropped++]!)
+    this.#entries = this.#entries.slice(dropped)
+    this.#before! += dropped
+  }
+}
+
+/** The entries from an index on that one read may return; one at least, however large. */
+export function takePage(entries: readonly LogEntry[], limit: ReadLimit, from = 0): LogEntry[] {
+  const page: LogEntry[] = []
+  let bytes = 0
+  for (let index = from; index < entries.length && page.length < limit.entries; index++) {
+    const entry = entries[index]!
+    bytes += sizeOfEntry(entry)
+    if (bytes > limit.bytes && page.length > 0) break
+    page.push(entry)
+  }
+  return page
+}
 
 /** Called for new parts, and with `true` after the last one. */
 export type Wake = (gone?: boolean) => void
@@ -157,5 +242,72 @@ export class LocalLogs {
     if (log.isOwn && !log.isOver) return
     this.#newest.delete(runId)
     if (log.followers.size === 0) this.#logs.delete(runId)
+  }
+}
+
+/** What new runs need. */
+export interface WrittenRunsHost {
+  readonly db: Kysely<Tables>
+  readonly writer: RunWriter
+  readonly log: StreamLog
+  readonly logs: LocalLogs
+  /** The node that has new runs; null without nodes. @throws why it is no node of the database now */
+  nodeId(): Awaitable<string | null>
+}
+
+// A run with the same start key may be removed between two attempts.
+const ATTEMPTS = 3
+
+/** The part of a run store that runs write through. */
+export function createWrittenRuns(host: WrittenRunsHost): Pick<RunStore, 'create' | 'recordStep'> {
+  const { log, logs } = host
+  return {
+    async create(run, maxPerOwner) {
+      const named = host.nodeId()
+      const nodeId = isPromise(named) ? await named : named
+      // Its readers may follow it before the write is acknowledged.
+      logs.own(run.runId, true)
+      try {
+        const earlier = await createRun(host, run, nodeId, maxPerOwner)
+        if (earlier !== undefined) logs.disown(run.runId)
+        return earlier
+      } catch (err) {
+        logs.disown(run.runId)
+        throw err
+      }
+    },
+    // With no part: the log counts what its run has written.
+    recordStep: (runId, epoch, key, output) => log.append(runId, epoch, [], undefined, [{ key, output }])
+  }
+}
+
+/** The part of a checkpoint store that runs write through. */
+export function createWrittenCheckpoints(writer: RunWriter): Pick<CheckpointStore, 'save' | 'remove'> {
+  return {
+    async save(runId, epoch, state) {
+      const write = { kind: 'save', runId, epoch, state: JSON.stringify(state) } as const
+      if (!(await writer.write(write))) throw new RUN_ERR_FENCED(runId)
+    },
+    async remove(runId) {
+      await writer.write({ kind: 'forget', runId })
+    }
+  }
+}
+
+async function createRun(
+  { db, writer }: WrittenRunsHost,
+  run: StoredRun,
+  nodeId: string | null,
+  most: number | undefined
+): Promise<RunSummary | undefined> {
+  const { runId, startKey } = run
+  for (let attempt = 1; ; attempt++) {
+    if (await writer.write({ kind: 'create', runId, row: toRunRow(run), nodeId, most })) return undefined
+    const earlier = await findByStartKey(db, run)
+    if (earlier !== undefined) return earlier
+    if ((await findRun(db, runId)) !== undefined) throw new Error(`the id of run ${runId} is taken`)
+    if (most !== undefined && startKey === null) throw new RUN_ERR_TOO_MANY_RUNS()
+    if (attempt === ATTEMPTS)
+      throw most === undefined ? new Error(`run ${runId} cannot be created`) : new RUN_ERR_TOO_MANY_RUNS()
   }
 }

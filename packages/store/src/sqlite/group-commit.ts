@@ -3,8 +3,29 @@ import { isPromise } from '@svc/contract'
 import type { Kysely } from 'kysely'
 import { PATIENCE, Refused, type Commit, type Write } from '../commit.ts'
 import { STO_ERR_CLOSED } from '../errors.ts'
-import { BUSY_PAUSE, isBusy } from './retry-busy.ts'
 import type { Tables } from '../tables.ts'
+
+const SQLITE_BUSY = 5
+/** Milliseconds between two attempts. */
+const BUSY_PAUSE = 25
+
+/** True for an error caused by another program's lock. */
+function isBusy(err: unknown): boolean {
+  return ((err as { errcode?: number } | undefined)?.errcode ?? 0) % 256 === SQLITE_BUSY
+}
+
+/** Repeats work that another program's lock refuses, for `patience` milliseconds. @throws the error of `work` */
+export async function retryBusy<T>(work: () => Promise<T>, patience: number): Promise<T> {
+  const until = performance.now() + patience
+  for (;;) {
+    try {
+      return await work()
+    } catch (err) {
+      if (!isBusy(err) || performance.now() >= until) throw err
+      await pause(BUSY_PAUSE)
+    }
+  }
+}
 
 // Turns of the event loop, as long as each brings more writes: a commit costs more than what it writes.
 const MAX_TURNS = 4

@@ -12,7 +12,7 @@ import type {
   RunWriter,
   Save
 } from '../runs/run-write.ts'
-import { prepareStatement } from './node-sqlite-dialect.ts'
+import { prepareStatement } from './open-database.ts'
 
 // Rows of one statement: each number of rows is another statement.
 const MAX_ROWS = 32

@@ -1,11 +1,10 @@
 import { randomId, RUN_ERR_FILE_LIMIT, type FileStore, type RunFence, type StoredFile } from '@svc/contract'
 import type { Kysely, Selectable } from 'kysely'
-import type { SkipDamaged } from '../encoding/stored-values.ts'
-import type { FileBytes } from '../files/file-bytes.ts'
-import { MeasuredContent, type Allowance } from '../files/measured-content.ts'
+import type { SkipDamaged } from '../encoding/values.ts'
+import { MeasuredContent, type Allowance, type FileBytes } from '../files/file-bytes.ts'
 import { Refused, type Commit } from '../commit.ts'
 import type { FileLimits } from '../options.ts'
-import { requireEpoch } from '../rows/require-epoch.ts'
+import { requireEpoch } from '../rows/run-rows.ts'
 import type { Tables } from '../tables.ts'
 
 /**

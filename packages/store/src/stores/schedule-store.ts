@@ -10,7 +10,7 @@ import { pageOf, parseRunCursor } from '@svc/contract/stores'
 import { sql, type Insertable, type Kysely, type Selectable, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'
 import { Refused, type Commit } from '../commit.ts'
-import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import { parseStored, type SkipDamaged } from '../encoding/values.ts'
 import { putQueued } from '../rows/queued-start.ts'
 import type { Tables } from '../tables.ts'
 

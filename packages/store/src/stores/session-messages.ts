@@ -1,6 +1,6 @@
 import { createPause, type SessionMessage, type StoredMessage } from '@svc/contract'
 import { sql, type ExpressionBuilder, type Kysely } from 'kysely'
-import { parseStored, type SkipDamaged } from '../encoding/stored-values.ts'
+import { parseStored, type SkipDamaged } from '../encoding/values.ts'
 import {
   NEWEST,
   findBase,

@@ -1,6 +1,6 @@
 import { assert, constantFrom, property, string } from 'fast-check'
 import t from 'tap'
-import { escapeNul, unescapeNul } from '../../src/encoding/escaped-nul.ts'
+import { escapeNul, unescapeNul } from '../../src/encoding/values.ts'
 
 // Mostly of the characters that matter.
 const texts = string({ unit: 'binary' })

@@ -4,8 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { migrate, type MIGRATIONS } from '../../src/sqlite/migrations/migrate.ts'
-import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
-import { openDatabase } from '../../src/sqlite/open-database.ts'
+import { createNodeSqliteDialect, openDatabase } from '../../src/sqlite/open-database.ts'
 
 export type Migrations = typeof MIGRATIONS
 

@@ -6,8 +6,7 @@ import { createStore } from '@svc/store'
 import { Kysely } from 'kysely'
 import t, { type Test } from 'tap'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
-import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
-import { openDatabase } from '../../src/sqlite/open-database.ts'
+import { createNodeSqliteDialect, openDatabase } from '../../src/sqlite/open-database.ts'
 import type { Tables } from '../../src/tables.ts'
 
 const all = { entries: 9, bytes: 9_999 }

@@ -7,9 +7,8 @@ import { Kysely } from 'kysely'
 import t from 'tap'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
 import { migrate } from '../../src/sqlite/migrations/migrate.ts'
-import { createNodeSqliteDialect } from '../../src/sqlite/node-sqlite-dialect.ts'
-import { openDatabase } from '../../src/sqlite/open-database.ts'
-import { openRuns } from '../../src/sqlite/open-runs.ts'
+import { createNodeSqliteDialect, openDatabase } from '../../src/sqlite/open-database.ts'
+import { openRuns } from '../../src/sqlite/open-sqlite.ts'
 import type { Tables } from '../../src/tables.ts'
 
 const READERS = 50

@@ -1,10 +1,91 @@
+import { isTellable, unlessLate } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
-import { fetchAnswer } from './fetch-answer.ts'
-import { readBody, readText } from './read-body.ts'
+import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
+import { parseRefusal } from '../../wire/read-refusal.ts'
 import { isProtocolCode, protocolFault, statusFault } from './remote-fault.ts'
 import type { RemoteCall, RemoteRequest, RemoteStream } from './transport.ts'
-import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
-import { parseRefusal } from '../../wire/read-refusal.ts'
+
+/** How long to wait for an answer. */
+export interface Wait {
+  signal?: AbortSignal | undefined
+  /** Milliseconds until `read` is done; undefined: no limit. */
+  timeout: number | undefined
+}
+
+/**
+ * Sends a request and reads its answer; redirects are not followed.
+ * @throws A2A_ERR_REMOTE, the signal's reason when it aborts, and errors of `read` itself
+ */
+export async function fetchAnswer<T>(
+  url: string,
+  init: { method: string; headers: Record<string, string>; body?: string },
+  { signal, timeout }: Wait,
+  read: (response: Response) => Promise<T>
+): Promise<T> {
+  const late = new AbortController()
+  const timer =
+    timeout && setTimeout(() => late.abort(new A2A_ERR_REMOTE('it does not answer in time')), timeout)
+  let isBegun = false
+  try {
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal
+    })
+    isBegun = true
+    return await read(response)
+  } catch (err) {
+    signal?.throwIfAborted()
+    late.signal.throwIfAborted()
+    if (isTellable(err)) throw err
+    throw new A2A_ERR_REMOTE(isBegun ? 'its answer breaks off' : 'it cannot be reached', { cause: err })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** An answer stalls before its end. */
+class StalledError extends Error {
+  constructor(ms: number) {
+    super(`Nothing came for ${ms} ms`)
+  }
+}
+
+/**
+ * The chunks of an answer. Each has to arrive within `idleTimeout` milliseconds of being asked for.
+ * @throws StalledError, and what the network throws
+ */
+export async function* readBody({ body }: Response, idleTimeout: number): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await unlessLate(
+        idleTimeout,
+        () => new StalledError(idleTimeout),
+        reader.read()
+      )
+      if (done) return
+      yield value
+    }
+  } finally {
+    // A reader that stops early needs no more of it.
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** The text of an answer, of at most `maxBytes`. @throws A2A_ERR_BAD_ANSWER, and what the chunks throw */
+export async function readText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new A2A_ERR_BAD_ANSWER(`it is too large, over ${maxBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
 
 type Request = Pick<RemoteRequest<RemoteCall | RemoteStream>, 'headers' | 'limits' | 'redact'>
 

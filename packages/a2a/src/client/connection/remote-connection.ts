@@ -1,24 +1,82 @@
+import { dropOldest } from '@svc/contract'
+import { createRedact } from '@svc/surface'
+import { A2A_ERR_BAD_OPTION } from '../../errors.ts'
 import type { Message } from '../../model/message.ts'
 import type { TaskEvent } from '../../model/task.ts'
+import { createCardVerifier, type CardVerifier } from '../../signatures/card-verifier.ts'
 import { clientCodecFor } from '../../wire/codec-for.ts'
 import type { ClientCodec } from '../../wire/codec.ts'
-import { createCardVerifier, type CardVerifier } from '../../signatures/card-verifier.ts'
 import { REMOTE_DEFAULTS, type RemoteAgentOptions } from '../remote-options.ts'
-import { chooseTransports } from './choose-transports.ts'
-import { Credentials } from './credentials.ts'
-import { fetchAnswer } from './fetch-answer.ts'
 import {
+  extend,
   findEndpoint,
   readEndpoint,
+  readFreshness,
   type CardReading,
   type Endpoint,
   type Fetched,
+  type Freshness,
   type KeptCard
 } from './find-endpoint.ts'
-import { extend, readFreshness, type Freshness } from './freshness.ts'
-import { readBody, readText } from './read-body.ts'
+import { fetchAnswer, readBody, readText } from './http-answer.ts'
+import { httpJsonTransport } from './http-json-transport.ts'
+import { jsonRpcTransport } from './json-rpc-transport.ts'
 import { TaskLimits, type Limits } from './task-limits.ts'
 import type { RemoteCall, RemoteRequest, RemoteStream, RemoteTransport } from './transport.ts'
+
+/**
+ * The transports that an agent may use: those of the options replace ours of the same binding. With `version`, the first one is
+ * used.
+ * @throws A2A_ERR_BAD_OPTION
+ */
+function chooseTransports({
+  transports = [],
+  binding
+}: Pick<RemoteAgentOptions, 'transports' | 'binding'>): readonly RemoteTransport[] {
+  const all = new Map<string, RemoteTransport>()
+  for (const each of [jsonRpcTransport(), httpJsonTransport(), ...transports]) all.set(each.binding, each)
+  if (binding === undefined) return [...all.values()]
+  const chosen = all.get(binding)
+  if (chosen === undefined)
+    throw new A2A_ERR_BAD_OPTION(
+      `binding: no transport speaks ${JSON.stringify(binding)}: add one to transports`
+    )
+  return [chosen]
+}
+
+/** The last values sent: a token may change with every request. */
+const MAX_SENT = 32
+
+/** The headers of requests. Redacts their values from the service's errors. */
+class Credentials {
+  readonly #options: Pick<RemoteAgentOptions, 'headers' | 'token'>
+  readonly #sent = new Set<string>()
+
+  constructor(options: Pick<RemoteAgentOptions, 'headers' | 'token'>) {
+    this.#options = options
+  }
+
+  async headers(): Promise<Record<string, string>> {
+    const { headers, token } = this.#options
+    const given = typeof headers === 'function' ? await headers() : headers
+    const bearer = typeof token === 'function' ? await token() : token
+    const all = { ...given, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) }
+    for (const value of Object.values(all)) this.#remember(value)
+    return all
+  }
+
+  /** Redacts the values sent so far from a text of the service. */
+  redact(text: string): string {
+    const secrets = [...this.#sent].flatMap((value) => [value, ...value.split(/\s+/)])
+    return createRedact(secrets)?.(text) ?? text
+  }
+
+  #remember(value: string): void {
+    this.#sent.delete(value)
+    this.#sent.add(value)
+    dropOldest(this.#sent, MAX_SENT)
+  }
+}
 
 /** Bytes of a card. */
 const MAX_CARD = 1_048_576

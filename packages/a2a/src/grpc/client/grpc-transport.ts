@@ -174,7 +174,7 @@ function targetOf(url: string): string {
 }
 
 /** Headers as metadata. @throws A2A_ERR_REMOTE */
-export function toMetadata(headers: Readonly<Record<string, string>>): Metadata {
+function toMetadata(headers: Readonly<Record<string, string>>): Metadata {
   const metadata = new Metadata()
   for (const [name, value] of Object.entries(headers))
     try {

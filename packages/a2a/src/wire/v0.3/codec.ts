@@ -1,3 +1,14 @@
+import type { Static } from '@sinclair/typebox'
+import type { Artifact } from '../../model/message.ts'
+import type { TaskPushConfig } from '../../model/push.ts'
+import {
+  isInterruptedState,
+  isTerminalState,
+  type Task,
+  type TaskEvent,
+  type TaskState,
+  type TaskStatus
+} from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
 import { decodeParams } from '../decode-params.ts'
 import { defined } from '../fields.ts'
@@ -5,10 +16,72 @@ import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard } from './card.ts'
 import { encodeGrpcError, encodeRestError, encodeRpcError } from './errors.ts'
-import { decodeMessage } from './message.ts'
-import { decodePushConfig, encodePushConfig } from './push-config.ts'
-import * as schemas from './schemas.ts'
-import { encodeEvent, encodeTask } from './task.ts'
+import * as schemas from './message.ts'
+import { decodeMessage, encodeMessage, encodePart, type PushConfigSchema } from './message.ts'
+
+/** Decodes a configuration; it does not name its task. */
+function decodePushConfig({ id, url, token, authentication }: Static<typeof PushConfigSchema>) {
+  const auth = authentication && {
+    schemes: authentication.schemes,
+    ...defined({ credentials: authentication.credentials })
+  }
+  return { url, ...defined({ id, token, authentication: auth }) }
+}
+
+function encodePushConfig({ taskId, ...pushNotificationConfig }: TaskPushConfig): object {
+  return { taskId, pushNotificationConfig }
+}
+
+function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): object {
+  return {
+    kind: 'task',
+    id,
+    contextId,
+    status: encodeStatus(status),
+    artifacts: artifacts?.map(encodeArtifact),
+    history: history?.map(encodeMessage),
+    metadata
+  }
+}
+
+function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+  return { state, message: message && encodeMessage(message), timestamp }
+}
+
+function encodeArtifact({ artifactId, name, description, parts, metadata }: Artifact): object {
+  return { artifactId, name, description, parts: parts.map(encodePart), metadata }
+}
+
+/** True if a status is the last event of a stream. */
+export function isFinal(state: TaskState): boolean {
+  return isTerminalState(state) || isInterruptedState(state)
+}
+
+/** An event, discriminated by its `kind`. */
+function encodeEvent(event: TaskEvent): object {
+  switch (event.type) {
+    case 'task':
+      return encodeTask(event.task)
+    case 'message':
+      return encodeMessage(event.message)
+    case 'status': {
+      const { taskId, contextId, status } = event
+      const final = isFinal(status.state)
+      return { kind: 'status-update', taskId, contextId, status: encodeStatus(status), final }
+    }
+    default: {
+      const { taskId, contextId, artifact, append, lastChunk } = event
+      return {
+        kind: 'artifact-update',
+        taskId,
+        contextId,
+        artifact: encodeArtifact(artifact),
+        append,
+        lastChunk
+      }
+    }
+  }
+}
 
 const toSend = decodeParams(schemas.MessageSendParamsSchema)
 const toGet = decodeParams(schemas.TaskQueryParamsSchema)

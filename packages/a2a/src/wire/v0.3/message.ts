@@ -1,9 +1,18 @@
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import type { Message, MessagePart } from '../../model/message.ts'
 import type { SendRequest } from '../../model/requests.ts'
 import { badParams } from '../decode-params.ts'
-import { defined, toBase64 } from '../fields.ts'
-import type { MessageSchema } from './schemas.ts'
+import {
+  configId,
+  defined,
+  headerText,
+  id,
+  optional,
+  parts as partsSchema,
+  scheme,
+  toBase64,
+  url
+} from '../fields.ts'
 
 type Fields = Record<string, unknown>
 
@@ -93,3 +102,52 @@ function requireText(value: unknown, field: string): string {
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Parameters of versions 0.2 and 0.3. */
+export const PushConfigSchema = Type.Object({
+  id: configId,
+  url,
+  token: Type.Optional(headerText),
+  authentication: Type.Optional(
+    Type.Object({
+      schemes: Type.Array(scheme, { maxItems: 10 }),
+      credentials: Type.Optional(headerText)
+    })
+  )
+})
+/** Some clients send neither `kind` nor `messageId`. */
+export const MessageSchema = Type.Object({
+  kind: Type.Optional(Type.Literal('message')),
+  messageId: optional.id,
+  role: Type.Literal('user'),
+  parts: partsSchema,
+  contextId: optional.id,
+  taskId: optional.id,
+  metadata: optional.metadata,
+  extensions: optional.strings,
+  referenceTaskIds: optional.ids
+})
+export const MessageSendParamsSchema = Type.Object({
+  message: MessageSchema,
+  configuration: Type.Optional(
+    Type.Object({
+      acceptedOutputModes: optional.modes,
+      historyLength: optional.historyLength,
+      pushNotificationConfig: Type.Optional(PushConfigSchema),
+      blocking: optional.flag
+    })
+  ),
+  metadata: optional.metadata
+})
+export const TaskQueryParamsSchema = Type.Object({
+  id,
+  historyLength: optional.historyLength,
+  metadata: optional.metadata
+})
+export const TaskIdParamsSchema = Type.Object({ id, metadata: optional.metadata })
+export const TaskPushConfigSchema = Type.Object({
+  taskId: id,
+  pushNotificationConfig: PushConfigSchema
+})
+export const GetPushConfigParamsSchema = Type.Object({ id, pushNotificationConfigId: optional.id })
+export const DeletePushConfigParamsSchema = Type.Object({ id, pushNotificationConfigId: id })

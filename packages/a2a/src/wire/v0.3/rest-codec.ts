@@ -1,13 +1,56 @@
 import type { AgentCard } from '../../model/agent-card.ts'
+import type { Artifact } from '../../model/message.ts'
 import type { TaskPushConfig } from '../../model/push.ts'
+import type { Task, TaskEvent, TaskStatus } from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeRequirement, encodeRequirements, encodeSchemes } from '../security-scheme.ts'
+import { STATES } from '../states.ts'
 import { encodeCard } from './card.ts'
-import { codecV03 } from './codec.ts'
+import { codecV03, isFinal } from './codec.ts'
 import { isObject } from './message.ts'
-import { toRpcMessage } from './rest-message.ts'
-import { encodeRestEvent, encodeRestTask } from './rest-task.ts'
+import { encodeRestMessage, encodeRestPart, toRpcMessage } from './rest-answers.ts'
+
+function encodeRestTask({ id, contextId, status, artifacts, history, metadata }: Task): object {
+  return {
+    id,
+    contextId,
+    status: encodeStatus(status),
+    artifacts: artifacts?.map(encodeArtifact),
+    history: history?.map(encodeRestMessage),
+    metadata
+  }
+}
+
+/** An event as the StreamResponse of the proto of version 0.3. */
+function encodeRestEvent(event: TaskEvent): object {
+  switch (event.type) {
+    case 'task':
+      return { task: encodeRestTask(event.task) }
+    case 'message':
+      return { message: encodeRestMessage(event.message) }
+    case 'status': {
+      const { taskId, contextId, status } = event
+      return {
+        statusUpdate: { taskId, contextId, status: encodeStatus(status), final: isFinal(status.state) }
+      }
+    }
+    default: {
+      const { taskId, contextId, artifact, append, lastChunk } = event
+      return { artifactUpdate: { taskId, contextId, artifact: encodeArtifact(artifact), append, lastChunk } }
+    }
+  }
+}
+
+// The proto of version 0.3 writes this one state with two l's.
+function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+  const name = state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[state]
+  return { state: name, message: message && encodeRestMessage(message), timestamp }
+}
+
+function encodeArtifact({ parts, ...artifact }: Artifact): object {
+  return { ...artifact, parts: parts.map(encodeRestPart) }
+}
 
 type Fields = Record<string, unknown>
 

@@ -1,14 +1,72 @@
+import type { TaskPushConfig } from '../../model/push.ts'
+import type { Task, TaskEvent, TaskStatus } from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
 import { decodeParams } from '../decode-params.ts'
 import { defined } from '../fields.ts'
 import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
+import { STATES } from '../states.ts'
 import { encodeCard } from './card.ts'
 import { encodeGrpcError, encodeRestError, encodeRpcError, restStatusOf } from './errors.ts'
-import { decodeMessage } from './message.ts'
-import { decodePushConfig, encodePushConfig } from './push-config.ts'
-import * as schemas from './schemas.ts'
-import { encodeEvent, encodeTask } from './task.ts'
+import * as schemas from './message.ts'
+import { decodeMessage, encodeMessage } from './message.ts'
+
+interface WirePushConfig {
+  id?: string | undefined
+  url: string
+  token?: string | undefined
+  authentication?: { scheme: string; credentials?: string | undefined } | undefined
+}
+
+/** Decodes a configuration, except for its task. */
+function decodePushConfig({ id, url, token, authentication }: WirePushConfig) {
+  const auth = authentication && {
+    schemes: [authentication.scheme],
+    ...defined({ credentials: authentication.credentials })
+  }
+  return { url, ...defined({ id, token, authentication: auth }) }
+}
+
+function encodePushConfig({ authentication, ...config }: TaskPushConfig): object {
+  const { schemes = [], credentials } = authentication ?? {}
+  return {
+    ...config,
+    ...(authentication && { authentication: { scheme: schemes[0] ?? '', credentials } })
+  }
+}
+
+function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): object {
+  return {
+    id,
+    contextId,
+    status: encodeStatus(status),
+    artifacts,
+    history: history?.map(encodeMessage),
+    metadata
+  }
+}
+
+function encodeStatus({ state, message, timestamp }: TaskStatus): object {
+  return { state: STATES[state], message: message && encodeMessage(message), timestamp }
+}
+
+/** An event as a StreamResponse. */
+function encodeEvent(event: TaskEvent): object {
+  switch (event.type) {
+    case 'task':
+      return { task: encodeTask(event.task) }
+    case 'message':
+      return { message: encodeMessage(event.message) }
+    case 'status': {
+      const { taskId, contextId, status } = event
+      return { statusUpdate: { taskId, contextId, status: encodeStatus(status) } }
+    }
+    default: {
+      const { taskId, contextId, artifact, append, lastChunk } = event
+      return { artifactUpdate: { taskId, contextId, artifact, append, lastChunk } }
+    }
+  }
+}
 
 const toSend = decodeParams(schemas.SendMessageRequestSchema)
 const toGet = decodeParams(schemas.GetTaskRequestSchema)

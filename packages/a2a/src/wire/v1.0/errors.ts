@@ -1,5 +1,4 @@
-import { toDetails } from '../error-details.ts'
-import { createGrpcStatus, type GrpcCode } from '../grpc-status.ts'
+import { createGrpcStatus, toDetails, type GrpcCode } from '../grpc-status.ts'
 import type { Fault } from '../to-fault.ts'
 
 /** Names of HTTP statuses in Google's APIs. */

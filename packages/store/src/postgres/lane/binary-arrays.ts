@@ -1,4 +1,4 @@
-import { escapeNul } from '../../encoding/escaped-nul.ts'
+import { escapeNul } from '../../encoding/values.ts'
 
 /** Object ids of the element types. */
 const TEXT = 25

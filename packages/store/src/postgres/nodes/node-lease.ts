@@ -2,10 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { randomId, unlessAborted, within, type Awaitable, type NodeLease } from '@svc/contract'
 import { PATIENCE } from '../../commit.ts'
 import { STO_ERR_CLOSED } from '../../errors.ts'
-import { Connection, type Connect } from '../connection.ts'
-import { toStoreError } from '../faults.ts'
-import type { Query } from '../query.ts'
-import type { NodeChannel } from './node-channel.ts'
+import { Connection, type Connect, type NodeChannel } from './node-channel.ts'
+import { toStoreError, type Query } from '../query.ts'
 
 /** What a lease needs. */
 export interface LeaseHost {

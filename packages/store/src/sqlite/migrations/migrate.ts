@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { STO_ERR_OPEN } from '../../errors.ts'
-import { retryBusy } from '../retry-busy.ts'
+import { retryBusy } from '../group-commit.ts'
 import { createFirstTables } from './0001-first-tables.ts'
 import { addFiles } from './0002-files.ts'
 import { addBrowserStates } from './0003-browser-states.ts'
