@@ -18,7 +18,7 @@ import { mcpRoutes } from './http/mcp-routes.ts'
 import { describeResource } from './http/protected-resource.ts'
 import { idOf } from './protocol/message.ts'
 import { resolveOptions, type McpOptions } from './options.ts'
-import { rpcCodeOf } from './server/to-rpc-error.ts'
+import { rpcCodeOf } from './server/call.ts'
 import { createSurface } from './surface.ts'
 import { errors } from './surface-errors.ts'
 

@@ -1,7 +1,7 @@
 export { default } from './plugin.ts'
 export { CLIENT_EVENTS, type ClientEvent, type ClientEvents } from './events/client-events.ts'
 export { SERVER_EVENTS, type ServerEvent, type ServerEvents } from './events/server-events.ts'
-export { PROTOCOL_CODES, type ProtocolCode } from './events/protocol-error.ts'
+export { PROTOCOL_CODES, type ProtocolCode } from './events/read-event.ts'
 export type { Item } from './events/items.ts'
 export type { SessionConfig } from './events/session.ts'
 export { RealtimeOptionsSchema, type RealtimeLimits, type RealtimeOptions } from './options.ts'

@@ -13,8 +13,7 @@ import { resolveOptions, type RealtimeOptions } from './options.ts'
 import { requireStrict } from './requests/strict-requests.ts'
 import { clientSecretRoute } from './secrets/client-secret-route.ts'
 import { Connections } from './sockets/connections.ts'
-import { realtimeRoute } from './sockets/realtime-route.ts'
-import { routeUpgrades } from './sockets/upgrades.ts'
+import { realtimeRoute, routeUpgrades } from './sockets/realtime-route.ts'
 import { createSurface } from './surface.ts'
 
 /** Voice agents over the OpenAI Realtime protocol; adds a run engine to an app that has none. */

@@ -1,8 +1,7 @@
 export { RUN_ERR_REJECTED, type ToolChoice } from '@svc/contract'
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
-export { Agent } from './agents/agent.ts'
-export type { AgentOptions, ToolsFunction } from './agents/agent-options.ts'
+export { Agent, type AgentOptions, type ToolsFunction } from './agents/agent.ts'
 export type { Instructions, ModelOptions, ModelSettings } from './loop/model-options.ts'
 export {
   hasToolCall,
@@ -47,10 +46,10 @@ export type {
   BaseRunnable,
   DeclaredOutput,
   OutputSchema,
+  RunOptions,
   StructuredOf
 } from './runnables/base-runnable.ts'
 export type { RunStream, TypedRunResult } from './runnables/run-stream.ts'
-export type { RunOptions } from './runnables/run-options.ts'
 export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
 export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'
 export type {

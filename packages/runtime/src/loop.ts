@@ -1,6 +1,4 @@
-export { AgentOptionsSchema } from './agents/agent-options.ts'
-export { planAgent, type AgentPlan } from './agents/plan-agent.ts'
-export { runAgent } from './agents/run-agent.ts'
+export { AgentOptionsSchema, planAgent, runAgent, type AgentPlan } from './agents/agent.ts'
 export { hasMethods, nameOf, prefixErrors, prefixedError } from './checks/option-errors.ts'
 export { awaiting, interleave, PartChannel, reportRun, runChild } from './children/run-child.ts'
 export { RunEvents } from './events/events.ts'

@@ -8,7 +8,7 @@ import {
   SessionSuspendedEventSchema,
   SuspendedEventSchema
 } from '../events/server-events.ts'
-import { VOICE_EVENTS, VoiceDoneEventSchema, VoiceErrorEventSchema } from '../events/voice-server-events.ts'
+import { VOICE_EVENTS, VoiceDoneEventSchema, VoiceErrorEventSchema } from '../events/voice-events.ts'
 import { resolveLimits, type GatewayOptions } from '../options.ts'
 import { resolveAsyncApi, type AsyncApiOptions } from './async-api-options.ts'
 

@@ -1,7 +1,15 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findFaults, findJsonFault, formatFaults } from '@svc/contract'
-import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
+import { findFaults, findJsonFault, formatFaults, isTellable, toStoredError } from '@svc/contract'
+import {
+  GTW_ERR_BAD_PAYLOAD,
+  GTW_ERR_INTERNAL,
+  GTW_ERR_PAYLOAD_TOO_LARGE,
+  GTW_ERR_TOKEN_EXPIRED,
+  GTW_ERR_TOO_MANY_EVENTS,
+  GTW_ERR_TOO_MANY_RUNS
+} from '../errors.ts'
+import type { Refusal } from './acknowledgements.ts'
 import { CLIENT_EVENTS, type JsonEvent } from './client-events.ts'
 
 const checks = new Map<string, TypeCheck<TSchema>>(
@@ -24,4 +32,23 @@ export function requirePayload(event: JsonEvent, values: readonly unknown[], jso
   const check = checks.get(event)!
   if (check.Check(payload)) return payload
   throw new GTW_ERR_BAD_PAYLOAD(formatFaults(findFaults(CLIENT_EVENTS[event], payload, { limit: 1 })))
+}
+
+/** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
+export function toRefusal(err: unknown): Refusal & { statusCode: number } {
+  const { code, message, statusCode } = toStoredError(isTellable(err) ? err : new GTW_ERR_INTERNAL())
+  const runId = code === 'RUN_ERR_SESSION_BUSY' ? (err as { runId?: string }).runId : undefined
+  return { error: message, code, statusCode, ...(runId !== undefined && { runId }) }
+}
+
+const FATAL: readonly unknown[] = [
+  new GTW_ERR_PAYLOAD_TOO_LARGE().code,
+  new GTW_ERR_TOO_MANY_EVENTS().code,
+  new GTW_ERR_TOO_MANY_RUNS().code,
+  new GTW_ERR_TOKEN_EXPIRED().code
+]
+
+/** Whether an error ends the connection: an exceeded limit, or an expired token. */
+export function endsConnection({ code }: { code: string }): boolean {
+  return FATAL.includes(code)
 }

@@ -15,7 +15,7 @@ import {
   SESSION_CLIENT_EVENTS,
   type SessionClientEvents
 } from './session-events.ts'
-import { VOICE_ACKNOWLEDGEMENTS, VOICE_CLIENT_EVENTS, type VoiceClientEvents } from './voice-client-events.ts'
+import { VOICE_ACKNOWLEDGEMENTS, VOICE_CLIENT_EVENTS, type VoiceClientEvents } from './voice-events.ts'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
 const parts = {

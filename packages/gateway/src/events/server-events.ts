@@ -7,7 +7,7 @@ import {
   type NumberedPart,
   type RunnableKind
 } from '@svc/contract'
-import type { VoiceServerEvents } from './voice-server-events.ts'
+import type { VoiceServerEvents } from './voice-events.ts'
 
 const place = {
   runId: Type.String({ description: 'Distinguishes the runs of one socket' }),

@@ -10,7 +10,7 @@ import type {
   VoiceStartEvent,
   VoiceTextEvent,
   VoiceTruncateEvent
-} from '../events/voice-client-events.ts'
+} from '../events/voice-events.ts'
 import type { Connection } from '../sockets/connection.ts'
 import type { Handler } from './handler.ts'
 

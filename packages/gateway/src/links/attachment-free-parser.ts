@@ -1,6 +1,68 @@
-import { Decoder, Encoder, type Packet } from 'socket.io-parser'
-import { announcesAudio } from './audio-packet.ts'
-import { hasAttachments, readHeader } from './packet-header.ts'
+import { Decoder, Encoder, PacketType, type Packet } from 'socket.io-parser'
+
+/** Characters; more than any announcement has. */
+const MAX_LENGTH = 256
+/** As the official client writes it. */
+const USUAL = '["voice.audio",{"_placeholder":true,"num":0}]'
+
+/**
+ * True if a packet announces audio of a call: the event `voice.audio` with a single attachment as its payload. Only this event may have
+ * attachments.
+ */
+export function announcesAudio(text: string): boolean {
+  if (!text.startsWith('51-') || text.length > MAX_LENGTH) return false
+  const payload = text.slice(text.indexOf('['))
+  return payload === USUAL || isAnnouncement(payload)
+}
+
+function isAnnouncement(json: string): boolean {
+  try {
+    const [event, payload, ...more] = JSON.parse(json) as [unknown, unknown]
+    return event === 'voice.audio' && isFirstAttachment(payload) && more.length === 0
+  } catch {
+    return false
+  }
+}
+
+function isFirstAttachment(payload: unknown): boolean {
+  const { _placeholder: isPlaceholder, num } = (payload ?? {}) as { _placeholder?: unknown; num?: unknown }
+  return isPlaceholder === true && num === 0
+}
+
+/** The part of an encoded packet before its payload. */
+export interface PacketHeader {
+  readonly type: PacketType
+  readonly namespace: string
+}
+
+// By number.
+const TYPES = [
+  PacketType.CONNECT,
+  PacketType.DISCONNECT,
+  PacketType.EVENT,
+  PacketType.ACK,
+  PacketType.CONNECT_ERROR,
+  PacketType.BINARY_EVENT,
+  PacketType.BINARY_ACK
+]
+// Stricter than the decoder, which reads a space as 0 and accepts `1e0` attachments.
+const HEADER = /^(?:([0-4])|([56])\d{1,2}-)(\/[^,]*)?/
+
+/**
+ * Reads the header of a packet; undefined if the text is not a packet.
+ * @see https://socket.io/docs/v4/socket-io-protocol/#packet-encoding
+ */
+export function readHeader(text: string): PacketHeader | undefined {
+  const found = HEADER.exec(text)
+  if (found === null) return undefined
+  const [, plain, binary, namespace = '/'] = found
+  return { type: TYPES[Number(plain ?? binary)]!, namespace }
+}
+
+/** Whether binary attachments follow the packet. */
+export function hasAttachments({ type }: PacketHeader): boolean {
+  return type === PacketType.BINARY_EVENT || type === PacketType.BINARY_ACK
+}
 
 /** A Socket.IO parser that buffers no attachments for some namespaces, except the audio of calls. */
 export interface AttachmentFreeParser {

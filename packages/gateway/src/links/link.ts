@@ -1,7 +1,7 @@
 import type { Socket } from 'socket.io'
 import { PacketType } from 'socket.io-parser'
 import type { Intake } from './intake.ts'
-import type { PacketHeader } from './packet-header.ts'
+import type { PacketHeader } from './attachment-free-parser.ts'
 
 const SECOND = 1_000
 

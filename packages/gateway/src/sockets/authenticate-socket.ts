@@ -1,11 +1,12 @@
-import { ANONYMOUS, type Credentials, type Principal } from '@svc/contract'
-import { identify, isStrayCall, readCredentials, toCredentials } from '@svc/surface'
-import type { Socket } from 'socket.io'
+import { ANONYMOUS, type Credentials, type Principal, type RunLog } from '@svc/contract'
+import { identify, isStrayCall, logFault, readCredentials, toCredentials } from '@svc/surface'
+import type { ExtendedError, Socket } from 'socket.io'
 import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN } from '../errors.ts'
-import type { GatewaySettings } from '../options.ts'
-import { isRefusedOrigin } from './origins.ts'
-import type { GatewayPolicy } from '../surface.ts'
+import { toRefusal } from '../events/check-payload.ts'
+import type { GatewayMiddleware, GatewaySettings } from '../options.ts'
 import { errors } from '../surface-errors.ts'
+import type { GatewayPolicy } from '../surface.ts'
+import { isRefusedOrigin } from './origins.ts'
 
 /**
  * Authenticates a handshake.
@@ -55,4 +56,39 @@ function toHandshakeCredentials(
   return fromHeader.token === undefined
     ? readCredentials(headers, { extractFrom: 'cookie', cookieName })
     : fromHeader
+}
+
+/**
+ * Wraps a middleware for Socket.IO. A throw or rejection, which would end the process, becomes a refusal. A middleware
+ * still pending when its connection closes is settled, since Socket.IO would otherwise keep the socket.
+ */
+export function guardMiddleware(log: RunLog, middleware: GatewayMiddleware) {
+  return (socket: Socket, next: (err?: ExtendedError) => void): void => {
+    const { conn } = socket
+    let isSettled = false
+    const settle = (err?: ExtendedError) => {
+      if (isSettled) return
+      isSettled = true
+      conn.off('close', abandon)
+      next(err)
+    }
+    const abandon = () => settle(new Error('The connection is closed'))
+    const refuse = (err: unknown) => settle(toConnectError(log, err, socket))
+    if (conn.readyState === 'closed') return abandon()
+    // A client may begin many handshakes at once, up to its limit of packets.
+    conn.setMaxListeners(0).once('close', abandon)
+    try {
+      const answer = middleware(socket, settle)
+      if (answer instanceof Promise) answer.catch(refuse)
+    } catch (err) {
+      refuse(err)
+    }
+  }
+}
+
+function toConnectError(log: RunLog, err: unknown, { handshake }: Pick<Socket, 'handshake'>): ExtendedError {
+  const { error, code, statusCode } = toRefusal(err)
+  const { headers, auth } = handshake
+  logFault(log, 'handshake', { code, statusCode }, err, { headers, token: auth?.['token'] })
+  return Object.assign(new Error(error), { data: { code } })
 }

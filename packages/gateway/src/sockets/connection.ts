@@ -1,16 +1,167 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { dropOldest, toLoggable, type Principal, type RunnableKind, type StoredSession } from '@svc/contract'
-import { LogReader, type EntryReader, type LiveCall } from '@svc/surface'
+import {
+  dropOldest,
+  toLoggable,
+  type Principal,
+  type RunnableKind,
+  type StoredSession,
+  type VoiceOutput
+} from '@svc/contract'
+import { LogReader, type CallConnection, type CallEnd, type EntryReader, type LiveCall } from '@svc/surface'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
 import type { ServerEvent } from '../delivery/project-part.ts'
-import { GTW_ERR_TOKEN_EXPIRED, GTW_ERR_TOO_MANY_READS, GTW_ERR_TOO_MANY_RUNS } from '../errors.ts'
+import {
+  GTW_ERR_CALL_IN_PROGRESS,
+  GTW_ERR_NO_CALL,
+  GTW_ERR_TOKEN_EXPIRED,
+  GTW_ERR_TOO_MANY_READS,
+  GTW_ERR_TOO_MANY_RUNS
+} from '../errors.ts'
+import { endsConnection, toRefusal } from '../events/check-payload.ts'
 import type { ClientToServerEvents } from '../events/client-events.ts'
-import { endsConnection, toRefusal } from '../events/refusals.ts'
 import type { ErrorEvent, ServerToClientEvents } from '../events/server-events.ts'
+import type { VoiceDoneEvent } from '../events/voice-events.ts'
 import type { Surface } from '../surface.ts'
-import { CallSlot } from './call-slot.ts'
+
+/** What a call's socket needs. */
+interface CallSocketOptions {
+  readonly call: Pick<LiveCall, 'runId' | 'acknowledged'>
+  readonly socket: Pick<Socket, 'emit' | 'conn'>
+  readonly outlet: Pick<Outlet, 'writable' | 'onWritable'>
+  /** Called when the socket has the call no longer. */
+  left(): void
+}
+
+/**
+ * The socket of a call: outputs as events, each once the socket has taken the one before. A client that answers a ping of Engine.IO has
+ * received what was sent before it.
+ */
+class CallSocket implements CallConnection {
+  readonly #options: CallSocketOptions
+  #sent = 0
+  #sentBeforePing = 0
+
+  constructor(options: CallSocketOptions) {
+    this.#options = options
+    const { conn } = options.socket
+    conn.on('packetCreate', this.#onPacket)
+    conn.on('heartbeat', this.#onPong)
+  }
+
+  send(output: VoiceOutput, position: number): Promise<void> | undefined {
+    const { call, socket, outlet } = this.#options
+    const [name, payload] = toEvent(output)
+    socket.emit(name, { runId: call.runId, position, ...payload })
+    this.#sent = position
+    return outlet.writable ? undefined : new Promise((resolve) => outlet.onWritable(resolve))
+  }
+
+  ended(end: CallEnd): void {
+    const { status } = end
+    const cause = status === 'failed' ? { error: end.error.message, code: end.error.code } : {}
+    this.#leave({ status, ...cause })
+  }
+
+  replaced(): void {
+    this.#leave({ status: 'replaced' })
+  }
+
+  /** The socket sends no more of the call. */
+  close(): void {
+    const { conn } = this.#options.socket
+    conn.off('packetCreate', this.#onPacket)
+    conn.off('heartbeat', this.#onPong)
+  }
+
+  #leave(how: Omit<VoiceDoneEvent, 'runId'>): void {
+    const { call, socket, left } = this.#options
+    this.close()
+    socket.emit('voice.done', { runId: call.runId, ...how })
+    left()
+  }
+
+  readonly #onPacket = ({ type }: { type: string }): void => {
+    if (type === 'ping') this.#sentBeforePing = this.#sent
+  }
+
+  readonly #onPong = (): void => this.#options.call.acknowledged(this.#sentBeforePing)
+}
+
+function toEvent(output: VoiceOutput): [name: string, payload: object] {
+  const { type, ...payload } = output
+  if (output.type === 'error') return ['voice.error', { error: output.message, code: output.code }]
+  if (output.type !== 'audio') return [`voice.${type}`, payload]
+  const { buffer, byteOffset, byteLength } = output.audio
+  return ['voice.audio', { ...payload, audio: Buffer.from(buffer, byteOffset, byteLength) }]
+}
+
+/** Milliseconds between two reports of the same error about frames of audio. */
+const REPORT_INTERVAL = 1_000
+
+/** The call of a connection, of which it has one at a time. */
+class CallSlot {
+  readonly #socket: Pick<Socket, 'emit' | 'conn'>
+  #isTaken = false
+  #call: { readonly live: LiveCall; readonly socket: CallSocket } | undefined
+  readonly #reportedAt = new Map<string, number>()
+
+  constructor(socket: Pick<Socket, 'emit' | 'conn'>) {
+    this.#socket = socket
+  }
+
+  /** True if events of a call may still follow. */
+  get isTaken(): boolean {
+    return this.#isTaken
+  }
+
+  /** Reserves the slot for a call that is to be started or continued. @throws GTW_ERR_CALL_IN_PROGRESS */
+  async take<T>(find: () => Promise<T>): Promise<T> {
+    if (this.#isTaken) throw new GTW_ERR_CALL_IN_PROGRESS()
+    this.#isTaken = true
+    try {
+      return await find()
+    } catch (err) {
+      this.#isTaken = false
+      throw err
+    }
+  }
+
+  /** Connects the socket to the call that the slot was taken for. @param after as in `LiveCall.connect` */
+  connect(live: LiveCall, outlet: Outlet, after: number | undefined): void {
+    const left = () => this.#leave()
+    const socket = new CallSocket({ call: live, socket: this.#socket, outlet, left })
+    this.#call = { live, socket }
+    live.connect(socket, after)
+  }
+
+  /** The call of the connection. @throws GTW_ERR_NO_CALL */
+  require(): LiveCall {
+    if (this.#call === undefined) throw new GTW_ERR_NO_CALL()
+    return this.#call.live
+  }
+
+  /** The socket disconnected. */
+  close(): void {
+    const call = this.#call
+    this.#leave()
+    call?.socket.close()
+    call?.live.disconnect(call.socket)
+  }
+
+  /** True if an error about a frame of audio is to be reported: each once a second. */
+  isNews(code: string, now: number = performance.now()): boolean {
+    if (now - (this.#reportedAt.get(code) ?? -Infinity) < REPORT_INTERVAL) return false
+    this.#reportedAt.set(code, now)
+    return true
+  }
+
+  #leave(): void {
+    this.#call = undefined
+    this.#isTaken = false
+  }
+}
 
 /** The gateway's `socket.data`; middleware may read it. */
 export interface GatewaySocketData {

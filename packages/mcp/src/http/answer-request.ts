@@ -1,14 +1,24 @@
 import { codeOf } from '@svc/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isRequest, toErrorResponse, toResponse, type Message, type Request } from '../protocol/message.ts'
+import {
+  invalidRequest,
+  isRequest,
+  MODERN,
+  toErrorResponse,
+  toResponse,
+  type Message,
+  type Request
+} from '../protocol/message.ts'
 import { requireRevision } from '../protocol/require-revision.ts'
-import { MODERN } from '../protocol/revisions.ts'
-import { invalidRequest } from '../protocol/rpc-error.ts'
-import { clientOf, clientOfSession, createSessionId } from '../server/call.ts'
-import { encodeResult } from '../server/encode-result.ts'
-import { Exchange } from '../server/exchange.ts'
+import {
+  clientOf,
+  clientOfSession,
+  createSessionId,
+  encodeResult,
+  Exchange,
+  toRpcError
+} from '../server/call.ts'
 import { requireMethod } from '../server/methods.ts'
-import { toRpcError } from '../server/to-rpc-error.ts'
 import type { Surface } from '../surface.ts'
 
 /** Messages of a batch. */

@@ -1,4 +1,15 @@
-import type { ApprovalAnswer, AskingPart, InputAnswer } from '@svc/contract'
+import {
+  codeOf,
+  RUN_ERR_INPUT_NOT_FOUND,
+  type ApprovalAnswer,
+  type AskingPart,
+  type InputAnswer,
+  type Principal,
+  type RunLog
+} from '@svc/contract'
+import { answerInputs, type GivenAnswer } from '@svc/surface'
+import type { Message } from '../protocol/message.ts'
+import type { Surface } from '../surface.ts'
 
 /** The parameters of `elicitation/create`: a form, or a page that the user opens. */
 export type Elicitation = FormElicitation | UrlElicitation
@@ -76,7 +87,7 @@ export function toInputRequests(forms: Readonly<Record<string, Elicitation>>): I
 }
 
 /** The answer that a result of `elicitation/create` gives; undefined if it is none, such as the consent to open a page. */
-export function toAnswer({ kind, schema }: Asked, result: unknown): ApprovalAnswer | InputAnswer | undefined {
+function toAnswer({ kind, schema }: Asked, result: unknown): ApprovalAnswer | InputAnswer | undefined {
   if (typeof result !== 'object' || result === null) return undefined
   const { action, content } = result as { action?: unknown; content?: unknown }
   if (action !== 'accept' && action !== 'decline' && action !== 'cancel') return undefined
@@ -166,5 +177,83 @@ function readContent(form: Form, fields: Readonly<Record<string, unknown>>): unk
     return JSON.parse(answer)
   } catch {
     return answer
+  }
+}
+
+/**
+ * Answers what a run waits for with the results of its elicitations, by the ids of the inputs. Those that the run does not have, or that
+ * were answered before, are passed over. Returns the ids of those that this call answered, or whose page the user opens.
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_STORE
+ */
+export async function answerElicitations(
+  surface: Surface,
+  principal: Principal,
+  runId: string,
+  results: Readonly<Record<string, unknown>>
+): Promise<string[]> {
+  const given: GivenAnswer[] = []
+  const opened: string[] = []
+  for (const [inputId, result] of Object.entries(results)) {
+    const found = await surface.runs.findInput(inputId)
+    if (found === undefined || found.run.runId !== runId) continue
+    const { kind, schema } = found.input
+    const answer = toAnswer({ kind, schema }, result)
+    if (answer !== undefined) given.push({ inputId, answer })
+    else if (kind === 'auth' && isConsent(result)) opened.push(inputId)
+  }
+  return given.length === 0 ? opened : [...opened, ...(await answerInputs(surface, principal, given))]
+}
+
+// Consent to open the page, where the answer is given.
+function isConsent(result: unknown): boolean {
+  return (result as { action?: unknown } | null)?.action === 'accept'
+}
+
+/** What the ids of elicitations begin with, so that their answers differ from those to other requests. */
+const PREFIX = 'input:'
+
+/**
+ * The request of an elicitation on the stream of a call, for revisions before 2026-07-28. Its id is that of the input, so that whichever
+ * node gets the answer knows what it is for.
+ */
+export function toElicitRequest(inputId: string, elicitation: Elicitation): object {
+  const params = elicitation.mode === 'url' ? { ...elicitation, elicitationId: inputId } : elicitation
+  return { jsonrpc: '2.0', id: `${PREFIX}${inputId}`, method: 'elicitation/create', params }
+}
+
+/** The input that a response answers; undefined if it is none. */
+function inputOf({
+  id,
+  result,
+  error
+}: Message): { readonly inputId: string; readonly result: unknown } | undefined {
+  if (typeof id !== 'string' || !id.startsWith(PREFIX)) return undefined
+  // A client that cannot show a form has not answered.
+  return { inputId: id.slice(PREFIX.length), result: error === undefined ? result : { action: 'cancel' } }
+}
+
+/**
+ * Takes the response to an elicitation that went out on the stream of a call, maybe by another node.
+ * @throws RUN_ERR_INPUT_NOT_FOUND, MCP_ERR_FORBIDDEN
+ */
+export async function takeAnswer(
+  surface: Surface,
+  { caller, log }: { readonly caller: Principal; readonly log: RunLog },
+  response: Message
+): Promise<void> {
+  const answered = inputOf(response)
+  if (answered === undefined) return
+  const { inputId, result } = answered
+  const found = await surface.runs.findInput(inputId)
+  if (found === undefined) throw new RUN_ERR_INPUT_NOT_FOUND(inputId)
+  const answer = toAnswer({ kind: found.input.kind, schema: found.input.schema }, result)
+  if (answer === undefined) return
+  try {
+    await answerInputs(surface, caller, [{ inputId, answer }])
+  } catch (err) {
+    // The form is asked for once only: what does not fit counts as dismissed, so that the call does not hang.
+    if (codeOf(err) !== 'RUN_ERR_BAD_INPUT') throw err
+    log.info({ inputId }, 'the answer of an elicitation does not fit')
+    await answerInputs(surface, caller, [{ inputId, answer: { action: 'cancel' } }])
   }
 }

@@ -1,9 +1,8 @@
 import type { Principal, Runnable } from '@svc/contract'
 import { MCP_ERR_UNKNOWN_PROMPT } from '../errors.ts'
-import { toClientName } from '../protocol/client-name.ts'
-import type { Prompt, PromptMessages } from '../protocol/results.ts'
+import { toClientName, type Prompt, type PromptMessages } from '../protocol/message.ts'
 import type { Surface } from '../surface.ts'
-import { toDottedName, toToolName } from '../tools/tool-name.ts'
+import { toDottedName, toToolName } from '../tools/list-tools.ts'
 
 interface SkillPrompt {
   readonly prompt: Prompt

@@ -1,9 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from '@sinclair/typebox'
-import { checkParams } from './check-params.ts'
-import { IdSchema, type Request } from './message.ts'
-import { isModern, LEGACY_REVISIONS, META_KEYS, MODERN } from './revisions.ts'
-import { headerMismatch, RPC_CODES, RpcError, unsupportedRevision } from './rpc-error.ts'
+import {
+  checkParams,
+  headerMismatch,
+  IdSchema,
+  isModern,
+  LEGACY_REVISIONS,
+  META_KEYS,
+  MODERN,
+  RPC_CODES,
+  RpcError,
+  unsupportedRevision,
+  type Request
+} from './message.ts'
 
 /** The parameter that the header `Mcp-Name` repeats, by the method. */
 const NAMED: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,6 @@
 import { codeOf, type Principal, type RunSummary } from '@svc/contract'
 import { readPresent, requireRun } from '@svc/surface'
-import type { Resource, ResourceContents } from '../protocol/results.ts'
-import { resourceNotFound } from '../protocol/rpc-error.ts'
+import { resourceNotFound, type Resource, type ResourceContents } from '../protocol/message.ts'
 import type { Call } from '../server/call.ts'
 import type { Surface } from '../surface.ts'
 import { collect } from '../tools/tool-result.ts'

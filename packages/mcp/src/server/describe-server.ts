@@ -1,4 +1,4 @@
-import { LEGACY_REVISIONS, MODERN, TASKS } from '../protocol/revisions.ts'
+import { LEGACY_REVISIONS, MODERN, TASKS } from '../protocol/message.ts'
 import type { McpSettings } from '../options.ts'
 
 /** The name of the server, as its results have it. */

@@ -1,10 +1,9 @@
 import { ANONYMOUS, type Principal } from '@svc/contract'
 import type { Static } from '@sinclair/typebox'
-import { META_KEYS } from '../protocol/revisions.ts'
-import { type Call, requireTasks } from '../server/call.ts'
-import type { Exchange } from '../server/exchange.ts'
+import { META_KEYS } from '../protocol/message.ts'
+import { requireTasks, type Call, type Exchange } from '../server/call.ts'
 import type { Surface } from '../surface.ts'
-import { notificationsOf, toHonored, type FilterSchema } from './filter.ts'
+import { notificationsOf, toHonored, type FilterSchema } from './subscriptions.ts'
 
 /**
  * Notifies a client of changes until it leaves or the app closes. Tasks are not reported, but clients that do not know them must learn that

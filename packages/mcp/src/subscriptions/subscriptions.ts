@@ -1,8 +1,9 @@
+import { Type, type Static } from '@sinclair/typebox'
 import { RUN_ERR_DRAINING } from '@svc/contract'
 import { onReplyOver, type Exposed } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { MCP_ERR_TOO_MANY_SUBSCRIPTIONS } from '../errors.ts'
-import type { Exchange } from '../server/exchange.ts'
+import type { Exchange } from '../server/call.ts'
 
 /** One who is notified of changes. */
 interface Listener {
@@ -54,4 +55,35 @@ export class Subscriptions {
       for (const end of this.#open.values()) end()
     })
   }
+}
+
+const wanted = Type.Optional(Type.Boolean())
+
+/** The changes that a client wants to be notified of. */
+export const FilterSchema = Type.Object({
+  toolsListChanged: wanted,
+  promptsListChanged: wanted,
+  resourcesListChanged: wanted,
+  resourceSubscriptions: Type.Optional(Type.Array(Type.String())),
+  taskIds: Type.Optional(Type.Array(Type.String()))
+})
+type Filter = Static<typeof FilterSchema>
+
+/** The changes that this server reports: those of its lists of tools and prompts. */
+export type Honored = Pick<Filter, 'toolsListChanged' | 'promptsListChanged'>
+
+/** The part of a filter that the server keeps to. */
+export function toHonored({ toolsListChanged, promptsListChanged }: Filter): Honored {
+  return {
+    ...(toolsListChanged === true && { toolsListChanged }),
+    ...(promptsListChanged === true && { promptsListChanged })
+  }
+}
+
+/** The notifications of a change, for one who has asked for these. */
+export function notificationsOf({ toolsListChanged, promptsListChanged }: Honored): string[] {
+  return [
+    ...(toolsListChanged === true ? ['notifications/tools/list_changed'] : []),
+    ...(promptsListChanged === true ? ['notifications/prompts/list_changed'] : [])
+  ]
 }

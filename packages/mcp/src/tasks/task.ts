@@ -1,7 +1,8 @@
-import { RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/contract'
-import { readPresent } from '@svc/surface'
-import { toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
-import type { ToolResult } from '../protocol/results.ts'
+import { codeOf, RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/contract'
+import { readPresent, requireAllowed, requireRun } from '@svc/surface'
+import { answerElicitations, toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
+import type { ToolResult } from '../protocol/message.ts'
+import { requireTasks, type Call } from '../server/call.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { RunView } from '../tools/run-view.ts'
 import { toToolResult } from '../tools/tool-result.ts'
@@ -37,11 +38,7 @@ export async function toTask(surface: Surface, runId: string): Promise<TaskResul
 }
 
 /** A run as a task, with the inputs that it waits for, or with its result. A failed run is one that completed with an error. */
-export async function toDetailedTask(
-  surface: Surface,
-  run: RunSummary,
-  opensUrls: boolean
-): Promise<DetailedTask> {
+async function toDetailedTask(surface: Surface, run: RunSummary, opensUrls: boolean): Promise<DetailedTask> {
   const task = describeTask(surface, run)
   const { taskId, status } = task
   if (status === 'working' || status === 'cancelled') return task
@@ -75,3 +72,45 @@ const STATUSES = {
   failed: 'completed',
   canceled: 'cancelled'
 } as const
+
+interface TaskParams {
+  /** That of the run. */
+  readonly taskId: string
+}
+
+/** `tasks/get`. @throws RpcError, RUN_ERR_NOT_FOUND */
+export async function getTask(surface: Surface, call: Call, params: TaskParams): Promise<DetailedTask> {
+  const run = await requireTask(surface, call, params)
+  await call.exchange.reserve(call.principal.sub, run.bytes)
+  return toDetailedTask(surface, run, call.client.elicits.url)
+}
+
+/** `tasks/update`: answers what the run waits for. @throws RpcError, RUN_ERR_NOT_FOUND, RUN_ERR_BAD_INPUT */
+export async function updateTask(
+  surface: Surface,
+  call: Call,
+  { inputResponses = {}, ...params }: TaskParams & { readonly inputResponses?: Record<string, unknown> }
+): Promise<object> {
+  const { runId } = await requireTask(surface, call, params)
+  await answerElicitations(surface, call.principal, runId, inputResponses)
+  return {}
+}
+
+/** `tasks/cancel`, which a run that has ended passes over. @throws RpcError, RUN_ERR_NOT_FOUND, MCP_ERR_FORBIDDEN */
+export async function cancelTask(surface: Surface, call: Call, params: TaskParams): Promise<object> {
+  const { runId, kind, name } = await requireTask(surface, call, params)
+  await requireAllowed(surface, call.principal, 'run', { kind, name })
+  await surface.runs.cancel(runId).catch((err: unknown) => {
+    if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
+  })
+  return {}
+}
+
+async function requireTask(
+  surface: Surface,
+  { principal, client }: Call,
+  { taskId }: TaskParams
+): Promise<RunSummary> {
+  requireTasks(client)
+  return requireRun(surface, taskId, principal)
+}

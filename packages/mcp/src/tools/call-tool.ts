@@ -2,23 +2,22 @@ import { Type, type Static } from '@sinclair/typebox'
 import { codeOf, type Part, type Runnable } from '@svc/contract'
 import { requireAllowed, requireRun, toStartOptions, type Run } from '@svc/surface'
 import { MCP_ERR_BAD_STATE, MCP_ERR_UNKNOWN_TOOL } from '../errors.ts'
-import { answerElicitations } from '../inputs/answer-elicitations.ts'
-import { toInputRequests, type Elicitation, type InputRequests } from '../inputs/elicitation.ts'
-import { toElicitRequest } from '../inputs/request-inputs.ts'
-import { IdSchema, type RequestId } from '../protocol/message.ts'
-import type { ToolResult } from '../protocol/results.ts'
-import { missingCapability } from '../protocol/rpc-error.ts'
+import {
+  answerElicitations,
+  toElicitRequest,
+  toInputRequests,
+  type Elicitation,
+  type InputRequests
+} from '../inputs/elicitation.ts'
+import { IdSchema, missingCapability, type RequestId, type ToolResult } from '../protocol/message.ts'
 import { runUri } from '../resources/run-uri.ts'
-import type { Call, Client } from '../server/call.ts'
-import type { Exchange } from '../server/exchange.ts'
-import { isProtocolError, isTellable } from '../server/to-rpc-error.ts'
+import { isProtocolError, isTellable, type Call, type Client, type Exchange } from '../server/call.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
-import { isObjectSchema, toRunInput } from './tool-input.ts'
+import { findRunnable, isObjectSchema, toRunInput } from './list-tools.ts'
 import { followRun } from './follow-run.ts'
 import { ProgressCount } from './progress.ts'
 import { RunView } from './run-view.ts'
-import { findRunnable } from './tool-name.ts'
 import { toErrorResult, toToolResult } from './tool-result.ts'
 
 /** The parameters of `tools/call`. */

@@ -1,5 +1,5 @@
 import type { RunFile, RunResult } from '@svc/contract'
-import type { ContentBlock, ToolResult } from '../protocol/results.ts'
+import type { ContentBlock, ToolResult } from '../protocol/message.ts'
 import type { Surface } from '../surface.ts'
 import { fileUri } from '../resources/run-uri.ts'
 import type { RunView } from './run-view.ts'

@@ -1,9 +1,41 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import { findFaults, isTellable, toStoredError } from '@svc/contract'
 import { decodeJson, quoteName } from '@svc/surface'
-import { findFaults } from '@svc/contract'
+import { RT_ERR_INTERNAL } from '../errors.ts'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
-import { ProtocolError, type ProtocolCode } from './protocol-error.ts'
+
+/** The codes of `error` events that the protocol has for faults of one client event; the connection stays open. */
+export const PROTOCOL_CODES = {
+  invalid_json: 'The message is not UTF-8 JSON, is nested too deep, or has forbidden keys',
+  missing_required_parameter: 'A required parameter is absent',
+  unknown_parameter: 'A parameter is not known',
+  invalid_type: 'A parameter is of another type',
+  invalid_value: 'A parameter has a value that is not possible',
+  unsupported_value: 'A parameter has a value of the protocol that this service does not support',
+  unsupported_content_type: 'An item has content that this service does not take there',
+  input_audio_buffer_commit_empty: 'A commit of less than 100 ms of audio',
+  conversation_already_has_active_response: 'A `response.create` while a response is in progress',
+  response_cancel_not_active: 'A `response.cancel` while no such response is in progress',
+  item_retrieve_invalid_item_id: 'A `conversation.item.retrieve` of an unknown item',
+  item_truncate_invalid_item_id: 'A `conversation.item.truncate` of an unknown item',
+  item_delete_invalid_item_id: 'A `conversation.item.delete` of an unknown item',
+  invalid_tool_call_id: 'The output of a function call that is unknown or was answered before'
+} as const
+export type ProtocolCode = keyof typeof PROTOCOL_CODES
+
+/** A fault of one client event, as the protocol reports it: `invalid_request_error`. */
+export class ProtocolError extends Error {
+  readonly code: ProtocolCode
+  /** The parameter at fault, such as `session.audio.input.format.rate`. */
+  readonly param: string | undefined
+
+  constructor(code: ProtocolCode, message: string, param?: string) {
+    super(message)
+    this.code = code
+    this.param = param
+  }
+}
 
 const checks = new Map<string, TypeCheck<TSchema>>(
   Object.entries(CLIENT_EVENTS).map(([type, schema]) => [type, TypeCompiler.Compile<TSchema>(schema)])
@@ -59,4 +91,24 @@ function toError(schema: TSchema, value: unknown): ProtocolError {
   if (message.endsWith('got nothing')) return missing(param)
   const code: ProtocolCode = message.includes('got another') ? 'invalid_value' : 'invalid_type'
   return new ProtocolError(code, `Invalid '${param}': ${message}.`, param)
+}
+
+/** An error as clients see it, and its status over HTTP. */
+export interface ClientError {
+  readonly type: 'invalid_request_error' | 'server_error'
+  readonly code: string
+  readonly message: string
+  readonly param: string | null
+  readonly statusCode: number
+}
+
+/** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
+export function toClientError(err: unknown): ClientError {
+  if (err instanceof ProtocolError) {
+    const { code, message, param = null } = err
+    return { type: 'invalid_request_error', code, message, param, statusCode: 400 }
+  }
+  const { code, message, statusCode } = toStoredError(isTellable(err) ? err : new RT_ERR_INTERNAL())
+  const type = statusCode < 500 ? 'invalid_request_error' : 'server_error'
+  return { type, code, message, param: null, statusCode }
 }

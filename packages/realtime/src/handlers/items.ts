@@ -1,6 +1,6 @@
 import { codeOf, randomId } from '@svc/contract'
 import type { FunctionCallOutput, UserMessage } from '../events/items.ts'
-import { ProtocolError, type ProtocolCode } from '../events/protocol-error.ts'
+import { ProtocolError, type ProtocolCode } from '../events/read-event.ts'
 import type { Caller, Handler } from './handler.ts'
 
 /** `conversation.item.create`: a message of the user in writing, or the output of a function call. @throws ProtocolError */

@@ -1,8 +1,8 @@
 import { randomId, ZERO_USAGE } from '@svc/contract'
-import { OpenResponse } from '../conversation/open-response.ts'
+import { OpenResponse } from '../conversation/conversation.ts'
 import type { ClientEvents } from '../events/client-events.ts'
-import { ProtocolError } from '../events/protocol-error.ts'
-import { requireSupported, unsupported } from '../sessions/unsupported.ts'
+import { ProtocolError } from '../events/read-event.ts'
+import { requireSupported, unsupported } from '../sessions/session-state.ts'
 import { answerCalls, type Caller, type Handler } from './handler.ts'
 
 type Options = NonNullable<ClientEvents['response.create']['response']>

@@ -1,4 +1,4 @@
-import { ProtocolError } from '../events/protocol-error.ts'
+import { ProtocolError } from '../events/read-event.ts'
 import type { Handler } from './handler.ts'
 
 /** `input_audio_buffer.append`: audio of the microphone. @throws ProtocolError, VOICE_ERR_TOO_FAST, VOICE_ERR_INPUT_FULL */

@@ -1,11 +1,166 @@
 import { dropOldest, type VoiceOutput } from '@svc/contract'
-import type { Conversation, EarlyTranscript } from '../conversation/conversation.ts'
-import { OpenResponse } from '../conversation/open-response.ts'
+import {
+  OpenResponse,
+  toMessage,
+  type Conversation,
+  type EarlyTranscript,
+  type OpenAnswer
+} from '../conversation/conversation.ts'
 import type { Item, UserMessage } from '../events/items.ts'
-import type { ProtocolCode } from '../events/protocol-error.ts'
+import type { ProtocolCode } from '../events/read-event.ts'
 import type { Emit } from '../events/server-events.ts'
-import { addText, clearAnswer, closeAnswer, openAnswer, sendAudio, truncateAnswer } from './project-answer.ts'
-import { releaseSpeech, startSpeech, stopSpeech } from './project-speech.ts'
+
+/**
+ * `speech.start`: the user speaks. Clients discard an answer and truncate it as soon as they receive this, so that while one plays it is
+ * held back until the call stops it, or the turn is over: noise that is too short to interrupt is not reported.
+ */
+function startSpeech(conversation: Conversation, { itemId, atMs }: Output<'speech.start'>, emit: Emit): void {
+  const { playback, session } = conversation
+  conversation.speech = { itemId, startMs: atMs, endMs: undefined }
+  conversation.isSpeechHeld = session.interrupts && playback.isPlaying()
+  if (!conversation.isSpeechHeld) emitStart(conversation, emit)
+}
+
+/** `speech.stop`: the user is silent. */
+function stopSpeech(conversation: Conversation, { itemId, atMs }: Output<'speech.stop'>, emit: Emit): void {
+  const { speech, isSpeechHeld } = conversation
+  if (speech?.itemId !== itemId) return
+  conversation.speech = { ...speech, endMs: atMs }
+  if (!isSpeechHeld) emitStop(conversation, emit)
+}
+
+/** Reports speech that was held back. */
+function releaseSpeech(conversation: Conversation, emit: Emit): void {
+  if (!conversation.isSpeechHeld) return
+  conversation.isSpeechHeld = false
+  emitStart(conversation, emit)
+  if (conversation.speech?.endMs !== undefined) emitStop(conversation, emit)
+}
+
+function emitStart({ speech }: Conversation, emit: Emit): void {
+  const { itemId, startMs } = speech!
+  emit({ type: 'input_audio_buffer.speech_started', item_id: itemId, audio_start_ms: Math.round(startMs) })
+}
+
+function emitStop({ speech }: Conversation, emit: Emit): void {
+  const { itemId, endMs = 0 } = speech!
+  emit({ type: 'input_audio_buffer.speech_stopped', item_id: itemId, audio_end_ms: Math.round(endMs) })
+}
+
+/** `answer.start`: adds the item of an answer to the response. */
+function openAnswer(conversation: Conversation, output: Output<'answer.start'>, emit: Emit): void {
+  const { response, items } = conversation
+  if (response === undefined) return
+  const { itemId, modality, previousItemId } = output
+  const previous = previousItemId ?? null
+  const item = toMessage({ itemId, modality, text: '', playedText: undefined }, 'in_progress')
+  const outputIndex = response.add(item)
+  const answer: OpenAnswer = {
+    ...{ responseId: response.id, itemId, previousItemId: previous, outputIndex, modality },
+    ...{ text: '', playedText: undefined, isDone: false }
+  }
+  response.answer = answer
+  conversation.addAnswer(answer)
+  items.add(itemId, item)
+  emit({ type: 'response.output_item.added', response_id: response.id, output_index: outputIndex, item })
+  emit({ type: 'conversation.item.added', previous_item_id: previous, item })
+  const part = modality === 'audio' ? { type: modality, transcript: '' } : { type: modality, text: '' }
+  emit({ type: 'response.content_part.added', ...placeOf(answer), part })
+}
+
+/** `text`: an increment of the answer's text. */
+function addText({ response }: Conversation, { delta }: Output<'text'>, emit: Emit): void {
+  const answer = response?.answer
+  if (answer === undefined || answer.isDone) return
+  answer.text += delta
+  const type =
+    answer.modality === 'audio' ? 'response.output_audio_transcript.delta' : 'response.output_text.delta'
+  emit({ type, ...placeOf(answer), delta })
+}
+
+/** `audio`: audio of the answer, also after the end of its response: what a false alarm has stopped is sent again. */
+function sendAudio(conversation: Conversation, { itemId, audio }: Output<'audio'>, emit: Emit): void {
+  const answer = conversation.answerOf(itemId)
+  if (answer === undefined) return
+  const { playback, session } = conversation
+  playback.add(audio.byteLength, session.outputFormat)
+  if (answer.playedText !== undefined) resumeAnswer(conversation, answer)
+  const delta = Buffer.from(audio.buffer, audio.byteOffset, audio.byteLength).toString('base64')
+  emit({ type: 'response.output_audio.delta', ...placeOf(answer), delta })
+}
+
+/** Ends the item of an answer, unless it has ended. @param text all of it; default what came of it */
+function closeAnswer(
+  { response, items }: Conversation,
+  { text, status }: { text: string | undefined; status: 'completed' | 'incomplete' },
+  emit: Emit
+): void {
+  const answer = response?.answer
+  if (response === undefined || answer === undefined || answer.isDone) return
+  answer.isDone = true
+  answer.text = text ?? answer.text
+  const place = placeOf(answer)
+  const item = toMessage(answer, status)
+  const shown = answer.playedText ?? answer.text
+  if (answer.modality === 'audio') {
+    emit({ type: 'response.output_audio.done', ...place })
+    emit({ type: 'response.output_audio_transcript.done', ...place, transcript: shown })
+    emit({ type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: shown } })
+  } else {
+    emit({ type: 'response.output_text.done', ...place, text: shown })
+    emit({ type: 'response.content_part.done', ...place, part: { type: 'text', text: shown } })
+  }
+  response.replace(answer.outputIndex, item)
+  items.replace(answer.itemId, item)
+  emit({ type: 'conversation.item.done', previous_item_id: answer.previousItemId, item })
+  emit({
+    type: 'response.output_item.done',
+    response_id: response.id,
+    output_index: answer.outputIndex,
+    item
+  })
+}
+
+/** `clear`: the answer is what was played of it. */
+function clearAnswer(conversation: Conversation, output: Output<'clear'>, emit: Emit): void {
+  conversation.playback.cut()
+  releaseSpeech(conversation, emit)
+  const answer = cutAnswer(conversation, output)
+  if (answer !== undefined) emit({ type: 'output_audio_buffer.cleared', response_id: answer.responseId })
+}
+
+/** `truncated`: the same, as the client asked for. */
+function truncateAnswer(conversation: Conversation, output: Output<'truncated'>, emit: Emit): void {
+  conversation.playback.cut()
+  cutAnswer(conversation, output)
+  const { itemId, heardMs } = output
+  emit({
+    type: 'conversation.item.truncated',
+    item_id: itemId,
+    content_index: 0,
+    audio_end_ms: Math.round(heardMs)
+  })
+}
+
+function cutAnswer(
+  conversation: Conversation,
+  { itemId, text }: Output<'clear'> | Output<'truncated'>
+): OpenAnswer | undefined {
+  const answer = conversation.answerOf(itemId)
+  if (answer === undefined) return undefined
+  answer.playedText = text
+  if (answer.isDone) conversation.items.replace(itemId, toMessage(answer, 'incomplete'))
+  return answer
+}
+
+function resumeAnswer({ items }: Conversation, answer: OpenAnswer): void {
+  answer.playedText = undefined
+  if (answer.isDone) items.replace(answer.itemId, toMessage(answer, 'completed'))
+}
+
+function placeOf({ responseId, itemId, outputIndex }: OpenAnswer) {
+  return { response_id: responseId, item_id: itemId, output_index: outputIndex, content_index: 0 }
+}
 
 /** The errors of calls that the protocol has a code for. */
 const PROTOCOL_CODE_OF: Readonly<Record<string, ProtocolCode>> = {

@@ -3,7 +3,7 @@ import { decodeJson, logFault, toChallenge } from '@svc/surface'
 import { findFaults, formatFaults } from '@svc/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { RT_ERR_BAD_JSON, RT_ERR_BAD_REQUEST } from '../errors.ts'
-import { toClientError } from '../events/to-error.ts'
+import { toClientError } from '../events/read-event.ts'
 import type { RealtimeSettings } from '../options.ts'
 import { errors } from '../surface-errors.ts'
 

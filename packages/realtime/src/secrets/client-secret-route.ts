@@ -3,15 +3,9 @@ import { localCallOf, readCredentials, requireOwnUser } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL } from '../errors.ts'
 import { SessionState } from '../sessions/session-state.ts'
-import { requireVoice } from '../sockets/admit-handshake.ts'
-import { identifyCaller } from '../sockets/identify-caller.ts'
+import { identifyCaller, requireVoice } from '../sockets/admit-handshake.ts'
 import type { Surface } from '../surface.ts'
-import {
-  ErrorBodySchema,
-  SecretRequestSchema,
-  SecretSchema,
-  type SecretRequest
-} from './client-secret-schemas.ts'
+import { ErrorBodySchema, SecretRequestSchema, SecretSchema, type SecretRequest } from './client-secrets.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -19,9 +19,8 @@ import {
   RT_ERR_TOKEN_EXPIRED,
   RT_ERR_TOO_MANY_EVENTS
 } from '../errors.ts'
-import { readEvent, type EventOrigin } from '../events/read-event.ts'
+import { readEvent, toClientError, type EventOrigin } from '../events/read-event.ts'
 import type { SessionConfig } from '../events/session.ts'
-import { toClientError } from '../events/to-error.ts'
 import { handleEvent } from '../handlers/handle-event.ts'
 import { answerCalls, type Caller } from '../handlers/handler.ts'
 import { projectOutput } from '../projection/project-output.ts'

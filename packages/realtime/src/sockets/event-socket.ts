@@ -1,6 +1,6 @@
 import { randomId, type Awaitable } from '@svc/contract'
 import type { WebSocket } from 'ws'
-import { toClientError } from '../events/to-error.ts'
+import { toClientError } from '../events/read-event.ts'
 import type { Emit } from '../events/server-events.ts'
 
 /** Bytes that wait to be sent, from which on a call must wait. */

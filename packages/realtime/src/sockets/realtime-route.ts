@@ -1,3 +1,5 @@
+import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import { within } from '@svc/contract'
 import { localCallOf } from '@svc/surface'
@@ -5,10 +7,44 @@ import type { FastifyInstance } from 'fastify'
 import { WebSocketServer } from 'ws'
 import { RT_ERR_UPGRADE_REQUIRED } from '../errors.ts'
 import type { Surface } from '../surface.ts'
-import { admitHandshake, type HandshakeQuery } from './admit-handshake.ts'
-import { tokenOfProtocols } from './identify-caller.ts'
+import { admitHandshake, tokenOfProtocols, type HandshakeQuery } from './admit-handshake.ts'
 import type { Connections } from './connections.ts'
-import { upgradeOf } from './upgrades.ts'
+
+/** A request to become a WebSocket. */
+export interface Upgrade {
+  readonly socket: Duplex
+  readonly head: Buffer
+}
+
+const upgrades = new WeakMap<IncomingMessage, Upgrade>()
+
+/**
+ * Routes upgrades of one path through the app, with its hooks, as a GET request; the others are left to the server's other listeners.
+ * Plugins that take every upgrade would break those.
+ */
+export function routeUpgrades(app: FastifyInstance, path: string): void {
+  const { server } = app
+  const listener = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const isOurs = request.url?.split('?', 1)[0] === path
+    // Without other listeners Node.js would have served it as a plain request.
+    if (!isOurs && server.listenerCount('upgrade') > 1) return
+    if (isOurs) upgrades.set(request, { socket, head })
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket as never)
+    // Not just the end of our side: the client of a refused handshake might never end its own.
+    response.once('finish', () => socket.end(() => socket.destroy()))
+    socket.on('error', () => socket.destroy())
+    app.routing(request, response)
+  }
+  server.on('upgrade', listener)
+  app.addHook('onClose', async () => void server.off('upgrade', listener))
+}
+
+/** The upgrade that a request asks for; undefined for a plain request. */
+function upgradeOf(request: IncomingMessage): Upgrade | undefined {
+  return upgrades.get(request)
+}
 
 /** Milliseconds for a refusal with an HTTP status: Engine.IO ends upgrades on its server that are unanswered after a second. */
 const EARLY = 500

@@ -15,7 +15,7 @@ import type { ToolSet } from '../tools/tool-set.ts'
 import { LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ModelLoop } from './model-loop.ts'
-import { joinSections } from './step-changes.ts'
+import { joinSections } from './steps.ts'
 
 /** One run of an agent or a team. */
 export interface LoopRun {

@@ -3,9 +3,40 @@ import { toLoggable, type Delivered, type Delivery, type RunContext } from '@svc
 import type { RunGuard } from '../guards/guard.ts'
 import type { ModelCalls } from '../models/call-report.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
-import { MemberDelivery } from './member-delivery.ts'
-import { InterruptibleStep } from '../models/interruptible-step.ts'
+import { InterruptibleStep } from '../models/model-step.ts'
 import type { AssistantMessage, Turn } from '../sessions/turn.ts'
+
+/** The delivery of an answer by a member of a team, for the team's own conversation. */
+export class MemberDelivery implements Delivery {
+  readonly #delivery: Delivery
+  readonly #texts: string[] = []
+  #isCut = false
+
+  constructor(delivery: Delivery) {
+    this.#delivery = delivery
+  }
+
+  get interrupted(): AbortSignal {
+    return this.#delivery.interrupted
+  }
+
+  /** True if some of the answer was not delivered. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  /** What was delivered of the answer. */
+  get text(): string {
+    return this.#texts.join('')
+  }
+
+  async settle(text: string, options: { readonly last: boolean }): Promise<Delivered> {
+    const delivered = await this.#delivery.settle(text, options)
+    this.#texts.push(delivered.text)
+    if (delivered.interrupted) this.#isCut = true
+    return delivered
+  }
+}
 
 /** The text of a step on its way to the user. */
 interface Sent {

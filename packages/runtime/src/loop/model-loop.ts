@@ -17,13 +17,11 @@ import {
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
-import type { AnswerRecord } from '../models/answer-record.ts'
+import { ModelStep, type AnswerRecord, type InterruptibleStep } from '../models/model-step.ts'
 import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
-import type { InterruptibleStep } from '../models/interruptible-step.ts'
-import { ModelStep } from '../models/model-step.ts'
 import { prepareModel } from '../models/model.ts'
 import { stopAt } from '../models/stop-texts.ts'
-import { callIdsOf } from '../models/vendor-prompt.ts'
+import { callIdsOf } from '../models/prompt-content.ts'
 import { OutputCheck } from '../output/output-format.ts'
 import type { Turn } from '../sessions/turn.ts'
 import { CallJournal, type ToolOutcome } from '../tool-calls/call-journal.ts'
@@ -31,18 +29,20 @@ import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import { DeliveredTurn } from './delivered-turn.ts'
-import { toLoopRecord, type LoopJournal } from './loop-journal.ts'
+import { ReplayedStep, toLoopRecord, type LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
-import { ReplayedStep } from './replayed-step.ts'
 import {
   copyPlain,
   prepareChanges,
   requireBoolean,
   requireTool,
   splitSystem,
-  toStepPrompt
-} from './step-changes.ts'
-import { toModelChoice, toStepCall, type StepChanges, type StepResult } from './steps.ts'
+  toModelChoice,
+  toStepCall,
+  toStepPrompt,
+  type StepChanges,
+  type StepResult
+} from './steps.ts'
 
 /** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {

@@ -1,5 +1,5 @@
 import { KeyedLock } from '@svc/contract/stores'
-import { askModel } from '../models/ask-model.ts'
+import { askModel } from '../models/call-report.ts'
 import { prepareModel, type Model } from '../models/model.ts'
 import { requireMemoryOptions, shorten, toTurnText, type Memory, type MemoryContext } from './memory.ts'
 import type { ExtractFacts } from './recall-memory.ts'

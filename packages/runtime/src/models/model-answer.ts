@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type {
   LanguageModelV4FinishReason,
   LanguageModelV4Message,
@@ -9,18 +9,145 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResult,
+  LanguageModelV4Usage,
   SharedV4ProviderMetadata,
   SharedV4Warning
 } from '@ai-sdk/provider'
-import { type PartOf, type StepFinishReason, type Usage, type YieldedPart } from '@svc/contract'
+import type { ContentReference, PartOf, StepFinishReason, ToolError, Usage, YieldedPart } from '@svc/contract'
 import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
 import { parseArgs } from '../json/json.ts'
 import { toToolName } from '../tools/tool-set.ts'
 import { MadeParts } from './made-parts.ts'
 import { toObject, toPromptFile, withOptions, type AnswerContent } from './prompt-content.ts'
-import { separateImage, type ProviderCalls, type ProviderOutcome } from './provider-result.ts'
-import { toUsage } from './to-usage.ts'
-import { ToolInputs } from './tool-inputs.ts'
+
+/** The first characters of images in base64, by media type. */
+const SIGNATURES: readonly (readonly [prefix: string, mimeType: string])[] = [
+  ['iVBORw0KGg', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['UklGR', 'image/webp'],
+  ['R0lGOD', 'image/gif']
+]
+// Shorter texts may begin like an image by accident, and are no burden.
+const MIN_LENGTH = 64
+
+/** The calls that providers execute, by their ids; a result may arrive in a later step than its call. */
+export type ProviderCalls = Map<string, ProviderOutcome['call'] & { readonly startedAt: number }>
+
+/** A tool call the provider executed, with its outcome. */
+export interface ProviderOutcome {
+  readonly call: { readonly toolCallId: string; readonly toolName: string; readonly args: unknown }
+  readonly result?: unknown
+  readonly error?: ToolError
+}
+
+/** An image in the result of a tool that the provider executes. */
+export interface ResultImage {
+  readonly mimeType: string
+  /** Base64. */
+  readonly data: string
+}
+
+/**
+ * Separates a generated image from a result: `{ result: '<base64>' }`, as OpenAI's image generation has it, becomes
+ * `{ result: { type: 'image', mimeType, sha256, size } }`. Other results stay as they are.
+ */
+function separateImage(result: unknown): { shown: unknown; image?: ResultImage } {
+  if (typeof result !== 'object' || result === null || !('result' in result)) return { shown: result }
+  const { result: data } = result
+  if (typeof data !== 'string' || data.length < MIN_LENGTH) return { shown: result }
+  const mimeType = SIGNATURES.find(([prefix]) => data.startsWith(prefix))?.[1]
+  if (mimeType === undefined || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return { shown: result }
+  const bytes = Buffer.from(data, 'base64')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const reference: ContentReference = { type: 'image', mimeType, sha256, size: bytes.length }
+  return { shown: { ...result, result: reference }, image: { mimeType, data } }
+}
+
+type Optional = 'cachedPromptTokens' | 'cacheWriteTokens' | 'reasoningTokens'
+
+/** What a model reports as its usage: not every provider package keeps to the specification. */
+type Reported = { readonly [Name in keyof LanguageModelV4Usage]?: Partial<LanguageModelV4Usage[Name]> | null }
+
+/** The usage of a model call, without the counts that the provider did not report; undefined if it reported none. */
+function toUsage(reported: Reported | null | undefined): Usage | undefined {
+  const { inputTokens, outputTokens, raw } = reported ?? {}
+  if (!isCount(inputTokens?.total) && !isCount(outputTokens?.total)) return undefined
+  const promptTokens = isCount(inputTokens?.total) ? inputTokens.total : 0
+  const completionTokens = isCount(outputTokens?.total) ? outputTokens.total : 0
+  const usage: Usage = { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
+  const add = (name: Optional, count: number | undefined, word: RegExp) => {
+    // Some provider packages replace a missing count by 0.
+    if (isCount(count) && (count > 0 || !raw || mentions(raw, word))) usage[name] = count
+  }
+  add('cachedPromptTokens', inputTokens?.cacheRead, /cached|cache_?(?:read|hit)/i)
+  add('cacheWriteTokens', inputTokens?.cacheWrite, /cache_?(?:creation|write)/i)
+  add('reasoningTokens', outputTokens?.reasoning, /reason|think|thought/i)
+  return usage
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isFinite(value) && (value as number) >= 0
+}
+
+function mentions(raw: object, word: RegExp): boolean {
+  return Object.entries(raw).some(
+    ([name, value]: [string, unknown]) =>
+      value !== null &&
+      value !== undefined &&
+      (word.test(name) || (typeof value === 'object' && mentions(value, word)))
+  )
+}
+
+type InputPart = Extract<
+  LanguageModelV4StreamPart,
+  { type: 'tool-input-start' | 'tool-input-delta' | 'tool-input-end' }
+>
+type Delta = PartOf<'tool.call.delta'>
+
+interface OpenInput {
+  readonly toolCallId: string
+  readonly toolName: string
+  /** True if its increments are those of a plain text, not of JSON. */
+  readonly isText: boolean
+}
+
+/** The arguments of an answer's tool calls while the model writes them. */
+class ToolInputs {
+  readonly #assignId: (givenId: string) => string
+  readonly #open = new Map<string, OpenInput>()
+
+  /** @param assignId returns an id that no call of the run has */
+  constructor(assignId: (givenId: string) => string) {
+    this.#assignId = assignId
+  }
+
+  /** The next increment of a call's arguments, if the part has one. */
+  take(part: InputPart): Delta | undefined {
+    if (part.type === 'tool-input-start') {
+      const { id, toolName, providerExecuted, inputEncoding } = part
+      const toolCallId = providerExecuted ? id : this.#assignId(id)
+      const isText = inputEncoding === 'text'
+      this.#open.set(id, { toolCallId, toolName, isText })
+      return isText ? this.#delta(id, '"') : undefined
+    }
+    const isText = this.#open.get(part.id)?.isText
+    if (part.type === 'tool-input-end') return isText ? this.#delta(part.id, '"') : undefined
+    return this.#delta(part.id, isText ? JSON.stringify(part.delta).slice(1, -1) : part.delta)
+  }
+
+  /** The id that the increments of a call have; forgets them. */
+  takeId(id: string): string | undefined {
+    const toolCallId = this.#open.get(id)?.toolCallId
+    this.#open.delete(id)
+    return toolCallId
+  }
+
+  #delta(id: string, delta: string): Delta | undefined {
+    const input = this.#open.get(id)
+    if (input === undefined || delta === '') return undefined
+    return { type: 'tool.call.delta', toolCallId: input.toolCallId, toolName: input.toolName, delta }
+  }
+}
 
 const MAX_ERROR = 1_000
 const NO_APPROVALS = 'Approvals that a provider asks for its own tools are not supported: turn them off'

@@ -1,11 +1,18 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCallPart
+} from '@ai-sdk/provider'
 import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
 import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
-import { ModelAnswer } from './model-answer.ts'
-import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
+import { AnswerGuard, type RunGuard } from '../guards/guard.ts'
 import { CallReport, type ModelCalls } from './call-report.ts'
+import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
+import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
+import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 import { retryDelay } from './retry-model.ts'
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
@@ -243,4 +250,97 @@ function isSaid(part: LanguageModelV4StreamPart): boolean {
     default:
       return false
   }
+}
+
+/** A model call that ends early, but well, when the user interrupts its answer. */
+export class InterruptibleStep {
+  readonly #guard: AnswerGuard
+  readonly #step: ModelStep
+
+  constructor(
+    interrupted: AbortSignal,
+    calls: ModelCalls & { readonly guard: RunGuard },
+    options: LanguageModelV4CallOptions,
+    index: number,
+    earlier?: number
+  ) {
+    const guard = (this.#guard = new AnswerGuard(calls.guard, interrupted))
+    this.#step = new ModelStep({ ...calls, guard }, { ...options, abortSignal: guard.signal }, index, earlier)
+  }
+
+  /** The answer; if it was interrupted, what of it had arrived. */
+  get answer(): ModelAnswer {
+    return this.#step.answer
+  }
+
+  /** As `ModelStep.next`; undefined also once the answer is interrupted. */
+  async next(): Promise<YieldedPart | undefined> {
+    try {
+      const part = await this.#step.next()
+      if (part === undefined) this.#guard.close()
+      return part
+    } catch (err) {
+      this.#guard.close()
+      this.answer.cut()
+      if (!this.#guard.isInterrupted) throw err
+      return undefined
+    }
+  }
+
+  toPart(): PartOf<'step'> {
+    return this.#step.toPart()
+  }
+}
+
+/** A complete answer as JSON: everything that the provider expects back, and what the session and the result need. */
+export interface AnswerRecord {
+  readonly content: AnswerContent
+  readonly finishReason: LanguageModelV4FinishReason | null
+  readonly usage?: Usage
+  readonly modelId?: string
+  readonly files?: readonly PartOf<'file'>[]
+  /** Without their prompt parts, which are in the content. */
+  readonly toolCalls?: readonly Omit<ModelToolCall, 'promptPart'>[]
+  readonly providerCalls?: readonly ProviderOutcome['call'][]
+  readonly providerOutcomes?: readonly ProviderOutcome[]
+}
+
+/** Converts a complete answer to a record. Its values are shared with the answer: encode it before the answer changes. */
+export function toRecord(answer: ModelAnswer): AnswerRecord {
+  const { content, ended = null, usage, modelId, files, toolCalls, providerCalls, providerOutcomes } = answer
+  return {
+    content,
+    finishReason: ended,
+    ...(usage !== undefined && { usage }),
+    ...(modelId !== undefined && { modelId }),
+    ...(files.length > 0 && { files }),
+    ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(({ promptPart: _, ...call }) => call) }),
+    ...(providerCalls.length > 0 && { providerCalls }),
+    ...(providerOutcomes.length > 0 && { providerOutcomes })
+  }
+}
+
+/** Rebuilds an answer from the JSON of its record, and adds its calls to those of the run. */
+export function fromRecord(record: AnswerRecord, scope?: AnswerScope): ModelAnswer {
+  const answer = new ModelAnswer(scope)
+  answer.begun = true
+  answer.ended = record.finishReason ?? undefined
+  answer.usage = record.usage
+  answer.modelId = record.modelId
+  answer.files.push(...(record.files ?? []))
+  const calls = new Map<string, LanguageModelV4ToolCallPart>()
+  for (const part of record.content) {
+    const restored = restoreUrl(part)
+    if (restored.type === 'tool-call' && restored.providerExecuted !== true)
+      calls.set(restored.toolCallId, restored)
+    answer.content.push(restored)
+  }
+  for (const call of record.toolCalls ?? []) {
+    const promptPart = calls.get(call.toolCallId)
+    if (promptPart !== undefined) answer.toolCalls.push({ ...call, promptPart })
+  }
+  answer.providerOutcomes.push(...(record.providerOutcomes ?? []))
+  for (const call of record.providerCalls ?? []) answer.addProviderCall(call)
+  for (const { toolCallId } of answer.toolCalls) scope?.callIds.add(toolCallId)
+  return answer
 }

@@ -16,9 +16,8 @@ import {
   type ToolError
 } from '@svc/contract'
 import { toReference, type UrlSupport } from '../files/urls.ts'
-import { appendMessage } from '../models/append-message.ts'
+import { appendMessage, toObject } from '../models/prompt-content.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
-import { toObject } from '../models/prompt-content.ts'
 import type { ToolOutcome } from '../tool-calls/call-journal.ts'
 import type { ToolContentPart } from '../tools/tool-content.ts'
 import { toToolName, unusedName } from '../tools/tool-set.ts'

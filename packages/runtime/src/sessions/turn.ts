@@ -19,9 +19,8 @@ import {
 import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions } from '../files/urls.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { wellFormed } from '../json/json.ts'
-import { appendMessage } from '../models/append-message.ts'
+import { appendMessage, restorePrompt } from '../models/prompt-content.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
-import { restorePrompt } from '../models/prompt-content.ts'
 import type { ToolOutcome } from '../tool-calls/call-journal.ts'
 import { cutHistory, pairUp, type HistoryLimits } from './history.ts'
 import {

@@ -10,7 +10,7 @@ import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { readJson } from '../json/json.ts'
 import { shorten } from '../memory/memory.ts'
-import { askModel } from '../models/ask-model.ts'
+import { askModel } from '../models/call-report.ts'
 import { prepareModel, type Model } from '../models/model.ts'
 import { defineSkill, type Skill } from './skill.ts'
 

@@ -14,14 +14,10 @@ import {
   type OutputSchema,
   type StructuredOf
 } from '../runnables/base-runnable.ts'
-import { coordinate } from './modes/coordinate.ts'
+import { coordinate, parallel, route, sequence } from './modes.ts'
 import { toToolNames } from '../tools/tool-set.ts'
-import { parallel } from './modes/parallel.ts'
-import { route } from './modes/route.ts'
-import { sequence } from './modes/sequence.ts'
-import { planTeam, type TeamPlan } from './plan-team.ts'
+import { planTeam, TeamRun, toMessageText, type TeamPlan } from './team-run.ts'
 import type { Member, TeamMode, TeamOptions } from './team-options.ts'
-import { TeamRun, toMessageText } from './team-run.ts'
 import { createTurn } from '../loop/begin-loop.ts'
 import { loadFiles } from '../sessions/turn.ts'
 

@@ -1,12 +1,114 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { RunContext, RunInput, RunnableMetadata, YieldedPart } from '@svc/contract'
-import { BaseRunnable, type OutputSchema } from '../runnables/base-runnable.ts'
-import type { RunOptions } from '../runnables/run-options.ts'
+import {
+  formatFaults,
+  RUN_ERR_BAD_INPUT,
+  RUN_ERR_CANCELED,
+  type RunContext,
+  type RunInput,
+  type RunnableMetadata,
+  type YieldedPart
+} from '@svc/contract'
+import { requireInput } from '@svc/registry/engine'
+import { awaiting, interleave, PartChannel, recordedAnswer, type Answer } from '../children/run-child.ts'
+import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'
+import { RunEvents } from '../events/events.ts'
+import { ChildGuard } from '../guards/guard.ts'
+import { toJson } from '../json/json.ts'
+import { BaseRunnable, type OutputSchema, type RunOptions } from '../runnables/base-runnable.ts'
 import type { RunStream, TypedRunResult } from '../runnables/run-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
+import type { Place } from './attempt.ts'
+import type { AnyFlow, FlowNode } from './flow.ts'
 import { planWorkflow, type WorkflowPlan } from './plan-workflow.ts'
+import { runBranch, runFunction, runLoop, runMap, runParallel, runRunnable, runWait } from './steps.ts'
 import type { GivenInput, LastOutput, WorkflowOptions } from './workflow-options.ts'
-import { runWorkflow } from './workflow-run.ts'
+
+type RunNode<N extends FlowNode> = (node: N, place: Place) => Promise<unknown>
+
+const STEPS: { readonly [T in FlowNode['type']]: RunNode<Extract<FlowNode, { type: T }>> } = {
+  function: runFunction,
+  runnable: runRunnable,
+  parallel: runParallel,
+  branch: runBranch,
+  loop: runLoop,
+  map: runMap,
+  wait: runWait
+}
+
+/** Runs the steps of a flow in sequence; returns the output of the last. */
+async function runFlow(flow: AnyFlow, place: Place): Promise<unknown> {
+  let { view } = place
+  for (const node of flow.nodes) {
+    place.signal.throwIfAborted()
+    const run = STEPS[node.type] as RunNode<FlowNode>
+    const output = await run(node, { ...place, view })
+    const steps = { ...view.steps, [node.name]: output }
+    view = { ...view, steps, previous: node.type === 'wait' ? view.previous : output }
+  }
+  return view.previous
+}
+
+/** Runs a workflow: yields the parts of its steps as they run, then the output of the last step as the answer. */
+async function* runWorkflow(
+  plan: WorkflowPlan,
+  given: RunInput,
+  context: RunContext
+): AsyncGenerator<YieldedPart, void> {
+  const guard = new ChildGuard(context.signal)
+  const channel = new PartChannel()
+  const events = new RunEvents(context, plan.name, 'workflow')
+  try {
+    guard.signal.throwIfAborted()
+    const input = await readInput(plan, given, guard)
+    const start = {
+      context,
+      signal: guard.signal,
+      emit: channel.put,
+      run: runFlow,
+      events,
+      view: { input, steps: {}, previous: input, index: 0 }
+    }
+    const work = () => guard.wait(runFlow(plan.flow, start))
+    const output = yield* interleave(awaiting(work), channel)
+    yield* recordedAnswer(context.journal, toAnswer(await checkOutput(plan, output, guard)))
+    yield { type: 'finish', finishReason: 'stop' }
+  } finally {
+    // The run has ended, or its reader left: end all steps.
+    guard.end(new RUN_ERR_CANCELED())
+    guard.close()
+    channel.close(new RUN_ERR_CANCELED())
+  }
+}
+
+async function readInput({ input }: WorkflowPlan, given: RunInput, guard: ChildGuard): Promise<RunInput> {
+  requireInput({ inputSchema: input?.schema }, given)
+  if (input?.validate === undefined) return given
+  const validated = await guard.wait(Promise.resolve(input.validate(given)))
+  if (validated.fault === undefined) return validated.value
+  const errors = (validated.faults ?? []).map(({ path, message }) => ({
+    path: path === '' ? 'input' : `input/${path}`,
+    message
+  }))
+  throw Object.assign(new RUN_ERR_BAD_INPUT(formatFaults(errors)), { errors })
+}
+
+async function checkOutput({ output }: WorkflowPlan, last: unknown, guard: ChildGuard): Promise<unknown> {
+  if (output === undefined) return last
+  const validated = await guard.wait(Promise.resolve(output.validate(last)))
+  if (validated.fault !== undefined) throw new RUN_ERR_WORKFLOW_BAD_OUTPUT(validated.fault)
+  const { value } = validated
+  // A transform may yield anything; logs take JSON.
+  if (value !== undefined)
+    toJson(value, (why, cause) => Object.assign(new RUN_ERR_WORKFLOW_BAD_OUTPUT(why), { cause }))
+  return value
+}
+
+/** Converts an output to an answer: a text, or a value with its JSON as the text. */
+function toAnswer(output: unknown): Answer {
+  if (output === undefined || output === null) return { text: '', structured: null }
+  if (typeof output === 'string') return { text: output, structured: null }
+  return { text: JSON.stringify(output), structured: output }
+}
 
 /** The structured answer of a workflow: its last output, unless that is a text. */
 export type WorkflowStructured<Output extends Schema, Last> = Exclude<

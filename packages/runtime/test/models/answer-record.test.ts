@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { fromRecord, toRecord, type AnswerRecord } from '../../src/models/answer-record.ts'
+import { fromRecord, toRecord, type AnswerRecord } from '../../src/models/model-step.ts'
 import { ModelAnswer, type AnswerScope } from '../../src/models/model-answer.ts'
 import { toSessionStep } from '../../src/sessions/to-prompt.ts'
 

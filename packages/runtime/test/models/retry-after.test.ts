@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readRetryAfter } from '../../src/models/retry-after.ts'
+import { readRetryAfter } from '../../src/models/model-fault.ts'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 const read = (headers: unknown) => readRetryAfter(headers, now)
