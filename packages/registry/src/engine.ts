@@ -1,7 +1,5 @@
-export { Exposed } from './access/exposed.ts'
-export { Exposures } from './access/exposures.ts'
+export { Exposed, Exposures, WireSchema } from './access/exposures.ts'
 export { POLICY_OPTIONS, resolvePolicy, type Policy, type PolicyOptions } from './access/policy.ts'
-export { WireSchema } from './access/surface-options.ts'
 export {
   findEntry,
   requireFreePlace,
@@ -13,20 +11,31 @@ export {
 } from './app/app-scope.ts'
 export { requireEngine, requireNoEngine } from './app/engine-order.ts'
 export { ensureEngine } from './app/ensure-engine.ts'
-export { completeFinish } from './engine/complete-finish.ts'
-export { defaultEvents } from './engine/create-context.ts'
-export { requireAnswer } from './engine/inputs/require-answer.ts'
-export { isReplayed } from './engine/journal/replayed-part.ts'
-export { loadResult } from './engine/load-result.ts'
-export { requirePart } from './engine/log/encode-part.ts'
-export type { EntryReader } from './engine/log/entry-reader.ts'
-export { typeOfEntry } from './engine/log/flat-entry.ts'
-export { isEnd, LogReader, readEntries, readPresent, type LogHost } from './engine/log/log-reader.ts'
-export type { TransientPart } from './engine/log/transient-parts.ts'
+export { completeFinish } from './engine/log/part-writer.ts'
+export { defaultEvents } from './engine/context.ts'
+export { requireAnswer } from './engine/inputs/input-answers.ts'
+export { isReplayed } from './engine/journal/part-record.ts'
+export { loadResult } from './engine/replayed-run.ts'
+export { requirePart, typeOfEntry } from './engine/log/encode-part.ts'
+export {
+  isEnd,
+  LogReader,
+  readEntries,
+  readPresent,
+  type EntryReader,
+  type LogHost,
+  type TransientPart
+} from './engine/log/log-reader.ts'
 export { sessionOwnerOf } from './engine/place-run.ts'
-export { hasCallerOptions, prepareStart, requireCaller, requireConversation } from './engine/prepare-start.ts'
-export { badInput, requireInput } from './engine/require-input.ts'
-export { toPendingApproval, toPendingInput, toRunRecord } from './engine/to-run-record.ts'
+export {
+  badInput,
+  hasCallerOptions,
+  prepareStart,
+  requireCaller,
+  requireConversation,
+  requireInput
+} from './engine/prepare-start.ts'
+export { toPendingApproval, toPendingInput, toRunRecord } from './engine/run-record.ts'
 export { removeRun } from './erasure/remove-runs.ts'
 export { emitEvent, type EventFields, type EventOrigin } from './events/event-bus.ts'
 export { hasReport, RunReport } from './events/run-report.ts'

@@ -344,7 +344,7 @@ export {
 } from '@svc/contract'
 
 export { channelName, createEventBus } from './events/event-bus.ts'
-export { createContext, type ContextOptions } from './engine/create-context.ts'
+export { createContext, type ContextOptions } from './engine/context.ts'
 export { removeSubject, type RemovedSubject } from './erasure/remove-subject.ts'
 export { removeSession, type RemovalOptions, type RemovedSession } from './erasure/remove-session.ts'
 export { createRunEngine } from './engine/create-run-engine.ts'

@@ -1,15 +1,235 @@
+import { Type, type Static } from '@sinclair/typebox'
 import {
   GLOBAL_REGISTRY,
   NO_REGISTRY,
   REG_ERR_ID_SHARED,
+  RUNNABLE_KINDS,
+  type Authorize,
   type Runnable,
-  type RunnableKey
+  type RunnableKey,
+  type RunnableKind,
+  type RunScope
 } from '@svc/contract'
-import type { Registry } from '../registry.ts'
-import { Exposed, type AddedRunnable, type AllSurfaces, type Home } from './exposed.ts'
+import { createRegistry, type Registry } from '../registry.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
-import type { SurfaceOptions, Wire } from './surface-options.ts'
 import { isSame } from '../runnables/define-runnable.ts'
+
+/** A protocol that an app serves its runnables by. Paths are those of the app, from its root. */
+export const WireSchema = Type.Object(
+  {
+    name: Type.String({
+      description:
+        'The protocol: `http`, `socket.io`, `a2a`, `mcp`, `ag-ui`, `ui-stream`, `openai` or `realtime`'
+    }),
+    path: Type.String({ description: 'Where its clients begin' }),
+    document: Type.Optional(
+      Type.String({ description: 'The path of what describes it: OpenAPI, AsyncAPI or an agent card' })
+    )
+  },
+  { title: 'Wire' }
+)
+type Wire = Readonly<Static<typeof WireSchema>>
+
+/** The description of a surface for the run engine. */
+interface SurfaceOptions {
+  /** Its name, stable across restarts: `@svc/http prefix "/api"`. */
+  readonly surface: string
+  /** The registry it looks up runnables in; `false`: none. */
+  readonly registry: Registry | false
+  /** The kinds of the registry's runnables that it exposes; default: all. */
+  readonly kinds?: readonly RunnableKind[]
+  /** Its own runnables, which are looked up first. */
+  readonly named?: readonly Runnable[] | undefined
+  /** The protocol that it serves them by; none for the app itself. */
+  readonly wire?: Wire | undefined
+  /** Default: the app's, if it has one. */
+  readonly policy?: SurfacePolicy | undefined
+}
+
+/** The start options of every run of a surface's runnable. */
+interface SurfaceStartOptions {
+  readonly registry: string
+  readonly surface: string
+  readonly authorize: Authorize | undefined
+}
+
+/** The parts of `Exposures` that one surface needs. */
+interface AllSurfaces {
+  /** The id that a registry has in this app. */
+  idOf(registry: Registry): string
+  /** The home of a runnable that this surface names. */
+  homeOf(runnable: Runnable, surface: Exposed): Home
+  /** True if only another registry or surface has this runnable. */
+  isForeign(key: RunnableKey, registry: Registry): boolean
+  /** The keys of all foreign runnables with the registry's id. */
+  foreignKeys(registry: Registry): RunnableKey[]
+  /** True if any surface authenticates its callers. */
+  readonly hasUsers: boolean
+}
+
+/** The registry id of a named runnable's runs, and the registry that has the runnable, if any. */
+interface Home {
+  readonly id: string
+  readonly registry: Registry | undefined
+}
+
+/** A runnable about to be added to a registry, where it may replace another. */
+interface AddedRunnable {
+  readonly registry: Registry
+  readonly runnable: Runnable
+}
+
+interface Named {
+  readonly runnable: Runnable
+  readonly key: RunnableKey
+  readonly registry: Registry | undefined
+  readonly start: SurfaceStartOptions
+}
+
+/** The runnables that a surface exposes: the named ones, then those of its registry, looked up for every request. */
+export class Exposed {
+  readonly surface: string
+  readonly registry: Registry | false
+  readonly policy: SurfacePolicy | undefined
+  /** The named ones in order, including removed ones, whose runs still belong to the surface. */
+  readonly given: readonly Runnable[]
+  readonly #all: AllSurfaces
+  readonly #kinds: readonly RunnableKind[]
+  readonly #named = createRegistry()
+  #byName: ReadonlyMap<string, Named> | undefined
+  #registeredStart: SurfaceStartOptions | undefined
+
+  constructor(all: AllSurfaces, options: SurfaceOptions) {
+    const { surface, registry, kinds = RUNNABLE_KINDS, named = [], policy } = options
+    this.#all = all
+    this.surface = surface
+    this.registry = registry
+    this.policy = policy
+    this.given = named
+    this.#kinds = kinds
+    for (const runnable of named) this.#named.add(runnable)
+  }
+
+  get(kind: RunnableKind, name: string): Runnable | undefined {
+    return this.#named.get(kind, name) ?? this.#getRegistered(kind, name)
+  }
+
+  /** True if users of the app are authenticated, by this surface or another one. */
+  get hasUsers(): boolean {
+    return this.#all.hasUsers
+  }
+
+  /** Lists one kind, or all: the named ones in the given order, then those of the registry. */
+  list(kind?: RunnableKind): Runnable[] {
+    const isNamed = (each: Runnable) => this.#named.get(each.kind, each.name) !== undefined
+    const named = this.given.filter((each) => isNamed(each) && (kind === undefined || each.kind === kind))
+    const others = this.registry === false ? [] : this.registry.list(kind)
+    return [...named, ...others.filter((each) => !isNamed(each) && this.#kinds.includes(each.kind))]
+  }
+
+  /** True if it was exposed. */
+  remove(kind: RunnableKind, name: string): boolean {
+    const isRegistered = this.#getRegistered(kind, name) !== undefined
+    if (this.registry !== false && isRegistered) this.registry.remove(kind, name)
+    return this.#named.remove(kind, name) || isRegistered
+  }
+
+  /** Calls the listener after each change; returns undefined if the registry reports no changes. */
+  onChange(listener: () => unknown): (() => void) | undefined {
+    const off = this.#named.on('change', listener)
+    if (this.registry === false) return off
+    const offToo = (this.registry as Partial<Registry>).on?.('change', listener)
+    return offToo && (() => [off, offToo].forEach((each) => each()))
+  }
+
+  /** The start options of a run of one of these runnables. */
+  startOptions(runnable: Runnable): SurfaceStartOptions {
+    const named = this.#find(runnable)
+    return named?.runnable === runnable ? named.start : this.#registered!
+  }
+
+  /** Registries have other ids than before, which nothing has used yet. */
+  forgetIds(): void {
+    this.#byName = undefined
+    this.#registeredStart = undefined
+  }
+
+  /**
+   * True if a run belongs to this surface: it is of a named runnable, or has the registry's id, unless only others have its
+   * runnable. The runnable need not be registered now.
+   */
+  shows(run: RunnableKey): boolean {
+    const { registry, kind, name } = run
+    if (this.#find(run)?.key.registry === registry) return true
+    if (this.registry === false || this.#all.idOf(this.registry) !== registry || !this.#kinds.includes(kind))
+      return false
+    return this.registry.get(kind, name) !== undefined || !this.#all.isForeign(run, this.registry)
+  }
+
+  /** The scope of lists: the runs that `shows` accepts. */
+  scope(): RunScope {
+    const runnables = this.keys()
+    if (this.registry === false || this.#kinds.length === 0) return { runnables }
+    const except = this.#all.foreignKeys(this.registry)
+    return { runnables, registry: { id: this.#all.idOf(this.registry), kinds: this.#kinds, except } }
+  }
+
+  /** The ids of the registries that the surface's runs belong to. */
+  registries(): string[] {
+    const ids = this.keys().map(({ registry }) => registry)
+    return [...new Set(this.#registered === undefined ? ids : [this.#registered.registry, ...ids])]
+  }
+
+  /** The keys of the named ones, except those that the registry `besides` has. */
+  keys(besides?: Registry): RunnableKey[] {
+    const all = [...this.#names.values()]
+    return all.filter(({ registry }) => besides === undefined || registry !== besides).map(({ key }) => key)
+  }
+
+  /** True if the surface names a runnable of this kind and name. */
+  names({ kind, name }: RunnableKey): boolean {
+    return this.#named.get(kind, name) !== undefined
+  }
+
+  /** The runnable with this key that a look-up finds here, as if `added` were in its registry already. */
+  find(key: RunnableKey, added?: AddedRunnable): Runnable | undefined {
+    const { registry, kind, name } = key
+    const named = this.#named.get(kind, name)
+    if (named !== undefined) return this.#find(key)?.key.registry === registry ? named : undefined
+    if (this.registry === false || this.#all.idOf(this.registry) !== registry) return undefined
+    return added?.registry === this.registry ? added.runnable : this.#getRegistered(kind, name)
+  }
+
+  #getRegistered(kind: RunnableKind, name: string): Runnable | undefined {
+    if (this.registry === false || !this.#kinds.includes(kind)) return undefined
+    return this.registry.get(kind, name)
+  }
+
+  #find({ kind, name }: Pick<RunnableKey, 'kind' | 'name'>): Named | undefined {
+    return this.given.length === 0 ? undefined : this.#names.get(`${kind}/${name}`)
+  }
+
+  // Resolved once, when all surfaces exist; later changes of the registries do not move the runs.
+  get #names(): ReadonlyMap<string, Named> {
+    return (this.#byName ??= new Map(
+      this.given.map((runnable) => {
+        const { kind, name } = runnable
+        const { id, registry } = this.#all.homeOf(runnable, this)
+        const key = { registry: id, kind, name }
+        return [`${kind}/${name}`, { runnable, key, registry, start: this.#startIn(id) }]
+      })
+    ))
+  }
+
+  get #registered(): SurfaceStartOptions | undefined {
+    if (this.registry === false) return undefined
+    return (this.#registeredStart ??= this.#startIn(this.#all.idOf(this.registry)))
+  }
+
+  #startIn(registry: string): SurfaceStartOptions {
+    return { registry, surface: this.surface, authorize: this.policy?.authorize }
+  }
+}
 
 /** An exposed runnable, and the registry id of its runs. */
 export interface ExposedRunnable {
@@ -18,7 +238,7 @@ export interface ExposedRunnable {
 }
 
 /** Listeners for changes of the exposed runnables. */
-export interface ExposureListeners {
+interface ExposureListeners {
   added(exposed: ExposedRunnable): unknown
   removed(exposed: ExposedRunnable): unknown
 }

@@ -2,8 +2,7 @@ import { isTerminalStatus, RUN_ERR_TERMINAL, type LeftTurn, type Stores } from '
 import type { LiveRuns } from './live-runs.ts'
 import { AFTER_ALL, readEntries, type LogHost } from './log/log-reader.ts'
 import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
-import { endLeftRun } from '../recovery/left-runs.ts'
-import type { LostRuns } from '../recovery/lost-runs.ts'
+import { endLeftRun, type LostRuns } from '../recovery/left-runs.ts'
 
 // Milliseconds in which another node is expected to end the run.
 const ENDS_WITHIN = 2_000

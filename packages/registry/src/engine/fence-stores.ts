@@ -12,8 +12,7 @@ import {
   type TurnPlace
 } from '@svc/contract'
 import { override } from '../redaction/redact-stores.ts'
-import { continuationIn, type EnteringRun } from './place-run.ts'
-import type { RunTurn } from '../turns/run-turn.ts'
+import { continuationIn, type EnteringRun, type RunTurn } from './place-run.ts'
 
 type Write = <T>(write: () => Awaitable<T>) => Awaitable<T>
 

@@ -1,41 +1,229 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  errorFromPart,
   isPromise,
+  isTerminalPart,
   RUN_ERR_CANCELED,
   RUN_ERR_STORE,
   RUN_ERR_SUSPENDED,
+  type Awaitable,
+  type EventBus,
   type InputOutcome,
   type LeftTurn,
+  type NumberedPart,
   type Part,
+  type PartSink,
+  type PushedParts,
   type RecordedStepOptions,
   type RunChange,
   type RunInput,
+  type RunLog,
   type Runnable,
+  type RunResult,
+  type StoredRun,
   type Stores,
   type YieldedPart
 } from '@svc/contract'
+import { leaveStream } from '../runnables/collect-stream.ts'
+import { isReplayed, takeRecord } from './journal/part-record.ts'
+import { requirePart, wholePart } from './log/encode-part.ts'
+import { PartWriter, RunProgress, type Ending } from './log/part-writer.ts'
+import type { AnswerSeal } from './inputs/answer-seal.ts'
+import { redactStores } from '../redaction/redact-stores.ts'
+import { readParts } from './log/log-reader.ts'
+import { newRun, toStartPart } from './run-record.ts'
+import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
+import { LateSignal, logFault, logLate, logLost, Settlement } from './settlement.ts'
+import type { StartOptions } from './start-options.ts'
+import { SteeringInbox, type SteeredRun } from '../turns/steering.ts'
+import type { RunTurn } from './place-run.ts'
+import { takeTurn } from '../turns/take-turn.ts'
 import { RunReport } from '../events/run-report.ts'
-import { acceptPart, type AcceptingRun } from './accept-part.ts'
 import { fenceStores } from './fence-stores.ts'
-import { HostedContext, type ContextHost } from './hosted-context.ts'
+import { HostedContext, type ContextHost } from './context.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
-import { PartSource } from './part-source.ts'
-import type { RunJournal } from './journal/context-journal.ts'
-import { PartWriter } from './log/part-writer.ts'
-import { toStartPart } from './new-run.ts'
-import type { Ending } from './final-state.ts'
+import type { RunJournal } from './journal/step-journal.ts'
 import { isTaken } from '../recovery/left-runs.ts'
 import type { Run } from './run-engine.ts'
-import type { Earlier, HostedRun, RunHost } from './run-host.ts'
-import { RunProgress } from './run-progress.ts'
-import { RunState } from './run-state.ts'
 import { leaveTurn } from '../turns/leave-turn.ts'
-import type { SteeredRun } from '../turns/steering.ts'
-import { takeTurn } from '../turns/take-turn.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
-import { logFault, logLate, logLost } from './run-logging.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import type { StartOptions } from './start-options.ts'
+
+/** The stream of an executing runnable, which pushes its parts or is asked for each. */
+class PartSource {
+  readonly #stream: AsyncIterable<YieldedPart> | (AsyncIterable<YieldedPart> & PushedParts)
+  #iterator: AsyncIterator<YieldedPart> | undefined
+  #isLeft = false
+
+  constructor(stream: AsyncIterable<YieldedPart>) {
+    this.#stream = stream
+  }
+
+  /** Delivers every part to the sink, until the stream ends or is left. @throws the errors of both */
+  async deliverTo(sink: PartSink): Promise<void> {
+    const stream = this.#stream
+    if (isPushed(stream)) {
+      this.#iterator = stream
+      await stream.pushTo(sink)
+    } else {
+      this.#iterator = stream[Symbol.asyncIterator]()
+      for (;;) {
+        const { done, value } = await this.#iterator.next()
+        if (this.#isLeft || done) break
+        const waiting = sink(value)
+        if (this.#isLeft) break
+        if (waiting !== undefined) await waiting
+      }
+    }
+    if (!this.#isLeft) this.#iterator = undefined
+  }
+
+  /** Ends the stream, which may notice later; what it throws then goes to `onFault`. */
+  leave(onFault: (err: unknown) => void): void {
+    this.#isLeft = true
+    void leaveStream(this.#iterator, onFault)
+  }
+}
+
+function isPushed(stream: AsyncIterable<YieldedPart>): stream is AsyncIterable<YieldedPart> & PushedParts {
+  return typeof (stream as Partial<PushedParts>).pushTo === 'function'
+}
+
+/** The parts of a run that accepting its parts needs. */
+interface AcceptingRun {
+  readonly writer: PartWriter
+  readonly ended: boolean
+  /** True if another process can resume it. */
+  readonly resumable: boolean
+  /** True if an earlier process began it. */
+  readonly resumed: boolean
+  /** @throws the reason of the end if the run has ended */
+  requireOpen(): void
+  end(how: Ending): boolean
+  /** A part was written. */
+  accepted(part: YieldedPart): void
+}
+
+/**
+ * Writes what a runnable yields to the log of its run; undefined if the runnable may yield more at once.
+ * @throws why the run has ended
+ */
+function acceptPart(run: AcceptingRun, part: YieldedPart): Promise<void> | undefined {
+  run.requireOpen()
+  if (run.resumed && isReplayed(part)) return undefined
+  try {
+    write(run, part)
+  } catch (err) {
+    // Before the runnable sees the error, which it could take for one of its own.
+    run.end({ error: err })
+    throw err
+  }
+  if (run.ended) return undefined
+  run.accepted(part)
+  return run.writer.congested ? run.writer.idle() : undefined
+}
+
+function write(run: AcceptingRun, part: YieldedPart): void {
+  requirePart(part)
+  if (part.type === 'start') return
+  const record = run.resumable ? takeRecord(part) : undefined
+  if (!isTerminalPart(part)) run.writer.write(wholePart(part), undefined, record)
+  else if (part.type === 'finish') run.end(part)
+  else if (part.type === 'error') run.end({ error: errorFromPart(part.error) })
+}
+
+/** What a run in progress is made of, as the engine sees it. */
+abstract class RunState {
+  abstract readonly writer: PartWriter
+  readonly runId: string
+  readonly sessionId: string
+  readonly createdAt: number
+  readonly replayed = false
+  readonly joined = false
+  readonly runnable: Runnable
+  readonly options: StartOptions
+  readonly record: StoredRun
+  readonly stores: Stores
+  readonly seal: AnswerSeal
+  readonly events: EventBus
+  readonly log: RunLog
+  readonly recordsInput: boolean
+  readonly resumed: boolean
+  resumable = false
+  suspended = false
+  /** True if it has left memory until what it waits for has it loaded again. */
+  unloaded = false
+  #onlyWaits: boolean
+  #begins: Awaitable<void> = undefined
+  input: RunInput
+  heldBytes = 0
+  /** Why its log could not be written, if so. */
+  loss: unknown
+  losses: number
+  readonly settlement = new Settlement()
+  readonly lateSignal = new LateSignal()
+  executed: Promise<void> | undefined
+  /** Pending while its record is being stored. */
+  created: Promise<unknown> | undefined
+  turn: RunTurn | undefined
+  turnSaved = false
+  keeping: Promise<boolean> | undefined
+  /** The messages that join it; undefined if none may. */
+  readonly inbox: SteeringInbox | undefined
+
+  protected readonly host: RunHost
+
+  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier: Earlier | undefined) {
+    this.host = host
+    this.runnable = runnable
+    this.options = options
+    this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
+    ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
+    this.seal = host.seal
+    this.stores = redactStores(host.stores, options.redact, this.seal)
+    this.events = host.events
+    this.log = options.log ?? host.log
+    this.recordsInput = host.record.input
+    // A run from the queue has its first epoch when it begins.
+    this.resumed = earlier !== undefined && this.record.epoch > 1
+    this.losses = earlier?.losses ?? 0
+    this.#onlyWaits = earlier?.onlyWaits ?? false
+    if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
+  }
+
+  result(): Promise<RunResult> {
+    return this.settlement.result
+  }
+
+  parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
+    return readParts(this.host, this.runId, after, signal)
+  }
+
+  /** Call it before the run works: a death of the process counts from now on. */
+  beginWork(): Awaitable<void> {
+    if (!this.#onlyWaits) return this.#begins
+    this.#onlyWaits = false
+    return (this.#begins = this.host.begins(this.record))
+  }
+
+  waiting(isWaiting: boolean): void {
+    if (isWaiting) this.host.waits(this)
+    else this.host.works(this)
+  }
+
+  // The store must know the input first.
+  expire(inputId: string): void {
+    this.writer.whenIdle(() => this.host.expireInput(inputId))
+  }
+
+  get queued(): boolean {
+    return (this.turn?.placed.position ?? 0) > 0
+  }
+
+  get mayResume(): boolean {
+    return this.resumable && this.losses < MAX_LOSSES
+  }
+}
 
 // Milliseconds between two looks whether a run has begun.
 const BEGINS_WITHIN = 5

@@ -1,28 +1,200 @@
-import { Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
+  AcceptedMessageSchema,
   ClientToolsSchema,
   ConversationSchema,
+  DataContentPartSchema,
+  faultsOfIssues,
+  FileContentPartSchema,
   findChoiceFault,
   findFaults,
   findJsonFault,
+  formatFaults,
   InstructionsSchema,
+  isBlank,
+  isPromise,
+  isTellable,
+  MessageInputSchema,
   NO_METADATA,
+  RUN_ERR_BAD_INPUT,
+  RUN_ERR_BAD_SCHEMA,
   RUN_ERR_NO_CONVERSATION,
   RUN_ERR_TOOL_NAME_TAKEN,
   RunMetadataSchema,
   StopTextsSchema,
+  TextContentPartSchema,
   ToolChoiceSchema,
+  UrlContentPartSchema,
+  validateStandard,
+  type Awaitable,
   type ChildCaller,
+  type Fault,
   type RunInput,
   type RunMetadata,
   type Runnable,
+  type SessionMessage,
+  type StandardResult,
+  type StandardSchema,
   type ToolChoice
 } from '@svc/contract'
-import { badInput, requireInput } from './require-input.ts'
-import { takeInput } from './take-input.ts'
+import { Type, type TSchema } from '@sinclair/typebox'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import type { CallerOptions, StartOptions } from './start-options.ts'
 import { contentTypeOf } from '../files/keep-file.ts'
+
+const NO_MESSAGE: Fault = {
+  path: 'input',
+  message: 'must be a text that is not blank, or a list of content parts'
+}
+const NO_PART = 'must be a content part: text, or image, audio or file with one of data and url'
+const MAX_FAULTS = 20
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  '/mimeType': 'must be a media type, such as image/png',
+  '/data': 'must be base64',
+  '/text': 'must be a text',
+  '/url': 'must be a URL'
+}
+
+/** What is wrong with a message: of a list, which part and which field of it. @param fits whether the schema takes it */
+function faultsOfMessage(input: unknown, fits: boolean): Fault[] {
+  if (!Array.isArray(input) || input.length === 0) return [NO_MESSAGE]
+  if (fits) {
+    const odd = input.findIndex((part) => typeof part.data === 'string' && part.data.length % 4 === 1)
+    if (odd >= 0) return [{ path: `input/${odd}/data`, message: 'must be base64' }]
+    return input.every((part) => part.type === 'text' && isBlank(part.text)) ? [NO_MESSAGE] : []
+  }
+  const faults: Fault[] = []
+  for (const [index, part] of input.entries()) {
+    faults.push(...faultsOfPart(part, `input/${index}`, MAX_FAULTS - faults.length))
+    if (faults.length === MAX_FAULTS) break
+  }
+  return faults.length > 0 ? faults : [NO_MESSAGE]
+}
+
+function faultsOfPart(part: unknown, path: string, limit: number): Fault[] {
+  const schema =
+    typeof part === 'object' && part !== null ? schemaOf(part as Record<string, unknown>) : undefined
+  if (schema === undefined) return [{ path, message: NO_PART }]
+  return findFaults(schema, part, { root: path, limit }).map((fault) => {
+    const message = MESSAGES[fault.path.slice(path.length)]
+    return message === undefined ? fault : { path: fault.path, message }
+  })
+}
+
+function schemaOf(part: Record<string, unknown>) {
+  if (part['type'] === 'text') return TextContentPartSchema
+  if (!['image', 'audio', 'file'].includes(String(part['type']))) return undefined
+  if (Object.hasOwn(part, 'data')) return DataContentPartSchema
+  if (Object.hasOwn(part, 'url')) return UrlContentPartSchema
+  return Object.hasOwn(part, 'file') ? FileContentPartSchema : undefined
+}
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
+
+/** Makes sure that an input is what the runnable takes: a message, or what its own schema says. @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA */
+export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unknown): void {
+  const { inputSchema: schema = MessageInputSchema } = runnable
+  const takesMessage = schema === MessageInputSchema
+  if (takesMessage && typeof input === 'string' && !isBlank(input)) return
+  const faults = takesMessage
+    ? faultsOfMessage(input, checkFor(AcceptedMessageSchema).Check(input))
+    : (faultsByStandard(schema, input) ?? faultsByTypeBox(schema, input))
+  if (faults.length > 0) throw badInput(faults)
+}
+
+// By a Standard Schema (standardschema.dev), where the schema is one. The runnable awaits an asynchronous one itself.
+function faultsByStandard(schema: object, input: unknown): Fault[] | undefined {
+  if ((schema as Partial<StandardSchema>)['~standard'] === undefined) return undefined
+  const result = validate(schema as StandardSchema, input)
+  return isPromise(result) ? [] : faultsOfIssues(result.issues ?? [], 'input', MAX_FAULTS)
+}
+
+function validate(schema: StandardSchema, input: unknown): Awaitable<StandardResult> {
+  try {
+    return validateStandard(schema, input)
+  } catch (err) {
+    if (isTellable(err)) throw err
+    throw Object.assign(new RUN_ERR_BAD_SCHEMA('its validate threw'), { cause: err })
+  }
+}
+
+function faultsByTypeBox(schema: TSchema, input: unknown): Fault[] {
+  return checkFor(schema).Check(input) ? [] : findFaults(schema, input, { root: 'input', limit: MAX_FAULTS })
+}
+
+/** The error for a bad field of a start, with the faults in its `errors`. */
+export function badInput(errors: Fault[]): Error {
+  return Object.assign(new RUN_ERR_BAD_INPUT(formatFaults(errors)), { errors })
+}
+
+function checkFor(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema)
+  if (check === undefined) checks.set(schema, (check = TypeCompiler.Compile(schema)))
+  return check
+}
+
+/** An input, and the conversation before it. */
+interface TakenInput {
+  readonly input: RunInput
+  readonly messages: readonly SessionMessage[]
+}
+
+/**
+ * Makes sure that each tool call of a conversation is followed by its result, as model providers require. Without an input takes
+ * that of the last message; undefined if the conversation ends with results, or with the beginning of an answer to a user.
+ * @throws RUN_ERR_BAD_INPUT
+ */
+function takeInput(messages: readonly SessionMessage[], input: RunInput): TakenInput {
+  requireComplete(messages)
+  const last = messages.at(-1)
+  const isContinued = last?.role === 'tool' || (isSaid(last) && messages.some(({ role }) => role === 'user'))
+  if (input !== undefined || isContinued) return { input, messages }
+  if (last?.role === 'user') return { input: last.content, messages: messages.slice(0, -1) }
+  const message =
+    'is required, unless messages end with a user message, with the results of tool calls or with the beginning of an answer'
+  throw badInput([{ path: 'input', message }])
+}
+
+function isSaid(message: SessionMessage | undefined): boolean {
+  return message?.role === 'assistant' && message.text.trim() !== ''
+}
+
+function requireComplete(messages: readonly SessionMessage[]): void {
+  let open = new Map<string, string>()
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'tool') {
+      requireResult(message, open.get(message.toolCallId), index)
+      open.delete(message.toolCallId)
+      continue
+    }
+    requireNone(open.size, index - 1)
+    if (message.role === 'user') continue
+    const { toolCalls = [] } = message
+    open = new Map(toolCalls.map(({ toolCallId, toolName }) => [toolCallId, toolName]))
+    if (open.size !== toolCalls.length)
+      throw badInput([{ path: `messages/${index}/toolCalls`, message: 'must have different ids' }])
+  }
+  requireNone(open.size, messages.length - 1)
+}
+
+function requireResult(
+  { toolName, result, error }: Extract<SessionMessage, { role: 'tool' }>,
+  called: string | undefined,
+  index: number
+): void {
+  const path = `messages/${index}`
+  if (called === undefined) throw badInput([{ path, message: 'is the result of no tool call before it' }])
+  if (called !== toolName)
+    throw badInput([{ path: `${path}/toolName`, message: `must be "${called}", as in its call` }])
+  if (result !== undefined && error !== undefined)
+    throw badInput([{ path, message: 'must have a result or an error, not both' }])
+}
+
+function requireNone(open: number, index: number): void {
+  if (open === 0) return
+  const message = `must be followed by the results of all tool calls before it, ${open} more`
+  throw badInput([{ path: `messages/${index}`, message }])
+}
 
 const FieldsSchema = Type.Partial(
   Type.Object({
@@ -41,7 +213,7 @@ const MAX_LEVELS = 64
 const MAX_SCHEMA = 65_536
 
 /** A checked start: `input` is undefined only if the conversation ends with the results of tool calls, or with the beginning of an answer. */
-export interface PreparedStart<O> {
+interface PreparedStart<O> {
   readonly input: RunInput
   readonly options: O
 }

@@ -1,6 +1,70 @@
-import { isTerminalStatus, type NumberedPart, type RunResult } from '@svc/contract'
-import { resultFromLog } from './load-result.ts'
+import {
+  createPause,
+  errorFromStored,
+  isPromise,
+  isTerminalPart,
+  isTerminalStatus,
+  RUN_ERR_NOT_FOUND,
+  RUN_ERR_SUSPENDED,
+  RunResultBuilder,
+  type NumberedPart,
+  type RunResult,
+  type RunSummary,
+  type Stores
+} from '@svc/contract'
+import { readEntries, type LogHost } from './log/log-reader.ts'
 import type { Run, RunEngine } from './run-engine.ts'
+
+/**
+ * The result of a run that this process does not execute, once it has ended.
+ * @throws the error of a run that failed, RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED if the engine closes first
+ */
+export async function resultFromLog(host: LogHost, runId: string): Promise<RunResult> {
+  const { runs } = host.stores
+  let run = await runs.find(runId)
+  if (run !== undefined && !isTerminalStatus(run.status)) {
+    // Its log ends with the run, or with the engine.
+    for await (const _ of readEntries(host, runId));
+    run = await runs.find(runId)
+  }
+  if (run?.error) throw errorFromStored(run.error)
+  if (run !== undefined && !isTerminalStatus(run.status))
+    throw host.faultOf?.(runId) ?? new RUN_ERR_SUSPENDED()
+  const result = run && (await loadResult(host.stores, run))
+  if (!result) throw new RUN_ERR_NOT_FOUND(runId)
+  return result
+}
+
+/** The size of a run in bytes up to which its result is parsed as a whole. */
+const MAX_WHOLE = 2_097_152
+const PAGE = { entries: 512, bytes: 65_536 }
+
+/**
+ * Loads a run's result; null if there is none. A large one is rebuilt from the log page by page, so that no turn of the event loop
+ * parses all of it.
+ */
+export async function loadResult(
+  { runs, log }: Pick<Stores, 'runs' | 'log'>,
+  { runId, status, bytes }: Pick<RunSummary, 'runId' | 'status' | 'bytes'>
+): Promise<RunResult | null> {
+  if (status !== 'completed' && status !== 'canceled') return null
+  if (bytes <= MAX_WHOLE) return (await runs.get(runId))?.result ?? null
+  let reading = log.read(runId, 0, PAGE)
+  // A synchronous store need not parse anything.
+  if (!isPromise(reading)) return (await runs.get(runId))?.result ?? null
+  const pause = createPause()
+  const result = new RunResultBuilder()
+  for (;;) {
+    const entries = await reading
+    for (const { part } of entries) result.add(part)
+    const last = entries.at(-1)
+    // The run was removed in the meantime.
+    if (last === undefined) return null
+    if (isTerminalPart(last.part) && !last.part.source?.length) return result.build()
+    await pause()
+    reading = log.read(runId, last.seq, PAGE)
+  }
+}
 
 /** A run that an earlier call started, here or on another node, that waits in the queue, or that a message has joined; everything is read from the stores. */
 export class ReplayedRun implements Run {

@@ -16,7 +16,7 @@ import type {
   StoredRun,
   Stores
 } from '@svc/contract'
-import type { TransientPart } from './log/transient-parts.ts'
+import type { TransientPart } from './log/log-reader.ts'
 import type { RecordOptions } from '../options.ts'
 import type { Schedules } from '../schedules/schedules.ts'
 import type { Sessions } from '../sessions/sessions.ts'

@@ -1,22 +1,50 @@
-import type { AnswerSeal } from './inputs/answer-seal.ts'
-import type { Exposures } from '../access/exposures.ts'
 import type {
   Awaitable,
   EventBus,
   LeftTurn,
+  RunInput,
   RunLog,
   Runnable,
   RunResult,
   StoredRun,
   Stores
 } from '@svc/contract'
-import type { RecordOptions } from '../options.ts'
-import type { HoldingRun } from './held-bytes.ts'
-import type { TransientParts } from './log/transient-parts.ts'
-import type { SessionNotices } from '../turns/session-notices.ts'
-import type { RecalledLog } from '../recovery/recalled-log.ts'
-import type { RunProgress } from './run-progress.ts'
 import type { StartOptions } from './start-options.ts'
+import type { AnswerSeal } from './inputs/answer-seal.ts'
+import type { Exposures } from '../access/exposures.ts'
+import type { RecordOptions } from '../options.ts'
+import type { SessionNotices, TransientParts } from './log/log-reader.ts'
+import type { RecalledLog } from '../recovery/recalled-log.ts'
+import type { RunProgress } from './log/part-writer.ts'
+
+/** The parts of a run that take memory while it waits. */
+interface HoldingRun {
+  readonly input: RunInput
+  readonly options: Pick<StartOptions, 'messages' | 'instructions' | 'tools' | 'envelope'>
+  /** `bytes`: of its log, about as many as its prompt and its state have. */
+  readonly writer: { readonly bytes: number }
+}
+
+// What any run takes besides its data.
+const OWN = 16_384
+
+/** The bytes, about, that a run takes in memory. */
+export function heldBytesOf({ input, options, writer }: HoldingRun): number {
+  const { messages, instructions, tools, envelope } = options
+  return OWN + writer.bytes + sizeOf([input, messages, instructions, tools, envelope], new Set())
+}
+
+function sizeOf(value: unknown, seen: Set<object>): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value !== 'object' || value === null || seen.has(value)) return 0
+  seen.add(value)
+  if (ArrayBuffer.isView(value)) return value.byteLength
+  // An upload.
+  if ('stream' in value && 'size' in value && typeof value.size === 'number') return value.size
+  let size = 0
+  for (const each of Object.values(value)) size += sizeOf(each, seen)
+  return size
+}
 
 /** A run as the engine that executes it sees it. */
 export interface HostedRun {

@@ -1,6 +1,14 @@
-import { callNextTurn, RUN_ERR_CANCELED, type RunResult } from '@svc/contract'
+import {
+  callNextTurn,
+  RUN_ERR_CANCELED,
+  toLoggable,
+  type RunLog,
+  type RunResult,
+  type StoredError
+} from '@svc/contract'
 import type { RunReport } from '../events/run-report.ts'
-import type { Outcome } from './final-state.ts'
+import type { Outcome } from './log/part-writer.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
 
 /** Delivers the outcome of a run to its callers in the turn after the last part is in the log or cannot be written. */
 export class Settlement {
@@ -70,4 +78,41 @@ export class LateSignal {
     for (const listener of listeners) listener(reason)
     this.#controller?.abort(reason)
   }
+}
+
+/** A run and its log. */
+interface Logged {
+  readonly runId: string
+  readonly log: RunLog
+}
+
+/** Logs a line about a run. A log that throws must not stop the run. */
+export function logRun(
+  run: Logged,
+  level: 'debug' | 'info' | 'error',
+  message: string,
+  details: object
+): void {
+  try {
+    run.log[level]({ ...details, runId: run.runId }, message)
+  } catch {}
+}
+
+/** Logs why a run failed; with the stack if the fault is the service's. */
+export function logFault(run: Logged, err: unknown, { code, statusCode }: StoredError): void {
+  if (isReported(err)) logRun(run, 'info', 'run failed', { code })
+  else if (statusCode >= 500) logRun(run, 'error', 'run failed', { err: toLoggable(err), code })
+  else logRun(run, 'info', 'run failed', { code })
+}
+
+/** Logs that the log of a run is incomplete; the watch logs the store's failure itself. */
+export function logLost(run: Logged, err: unknown): void {
+  const message = 'the log of the run cannot be written'
+  if (isReported(err)) logRun(run, 'info', message, {})
+  else logRun(run, 'error', message, { err: toLoggable(err) })
+}
+
+/** Logs what a runnable throws after the end of its run. */
+export function logLate(run: Logged, err: unknown): void {
+  logRun(run, 'debug', 'runnable failed after the end of its run', { err: toLoggable(err) })
 }

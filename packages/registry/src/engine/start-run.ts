@@ -10,13 +10,11 @@ import {
 } from '@svc/contract'
 import type { PreparedWebhook } from '../webhooks/webhooks.ts'
 import type { EngineHost } from './engine-host.ts'
-import { keepRecorded } from './kept-input.ts'
+import { keepRecorded, type RecordedInput } from './recorded-input.ts'
 import type { LiveRun } from './live-run.ts'
 import { placeRun } from './place-run.ts'
-import type { RecordedInput } from './recorded-input.ts'
 import type { Checkpoint } from '../recovery/interrupted-runs.ts'
-import { beforeTurn, type FoundRun } from '../turns/before-turn.ts'
-import { makeWay } from '../turns/make-way.ts'
+import { beforeTurn, cancelActive, type FoundRun } from '../turns/before-turn.ts'
 import { UndoSteps } from './undo-steps.ts'
 
 /** A start that was checked. */
@@ -52,7 +50,7 @@ export async function startRun(host: EngineHost, start: RunStart): Promise<Found
     await begin(host, start, created, early)
     undo.none()
     if (!run.ended && (whenBusy === 'interrupt' || whenBusy === 'replace'))
-      await makeWay(host, run, whenBusy === 'interrupt')
+      await cancelActive(host, run, whenBusy === 'interrupt')
     return undefined
   } catch (err) {
     const isRefused = isRefusedStart(err)

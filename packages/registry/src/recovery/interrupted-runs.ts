@@ -10,14 +10,12 @@ import {
   type Runnable,
   type RunnableKey
 } from '@svc/contract'
-import type { KeptInput } from '../engine/kept-input.ts'
+import type { KeptInput } from '../engine/recorded-input.ts'
 import type { DormantWait, HostedRun } from '../engine/run-host.ts'
-import { OwnerCounts } from '../engine/run-limits.ts'
+import { OwnerCounts } from '../engine/live-runs.ts'
 import { endLeftRun, isDamaged, leftRuns } from './left-runs.ts'
-import { ParkedRuns, type ParkedRun } from './parked-runs.ts'
-import { isResumable, toResumeState } from './resume-state.ts'
-import { resumeRun, type ResumeHost } from './resume-run.ts'
-import { logFault, RunLoader } from './run-loader.ts'
+import { logFault, ParkedRuns, RunLoader, type ParkedRun } from './run-loader.ts'
+import { isResumable, resumeRun, toResumeState, type ResumeHost } from './resume-run.ts'
 
 // Milliseconds that an answer waits for its run to be loaded.
 const ANSWERS_WITHIN = 5_000

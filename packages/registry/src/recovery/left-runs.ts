@@ -2,17 +2,21 @@ import { setImmediate } from 'node:timers/promises'
 import {
   codeOf,
   RUN_ERR_INTERRUPTED,
+  RUN_ERR_STORE,
+  toLoggable,
   toPartError,
   toStoredError,
   type LeftRun,
   type LogEntry,
   type Stores
 } from '@svc/contract'
-import { encodePart, timeAfter } from '../engine/log/encode-part.ts'
-import { timeOfEntry } from '../engine/log/flat-entry.ts'
-import { RunProgress } from '../engine/run-progress.ts'
+import { encodePart, timeAfter, timeOfEntry } from '../engine/log/encode-part.ts'
+import { RunProgress } from '../engine/log/part-writer.ts'
 import { isTurnSaved, leaveTurn } from '../turns/leave-turn.ts'
 import { RecalledLog } from './recalled-log.ts'
+import type { HostedRun } from '../engine/run-host.ts'
+import { logRun } from '../engine/settlement.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
 
 // Records per page.
 const RECORDS = 100
@@ -56,12 +60,7 @@ export async function endLeftRun(
  * Ends a leased run as failed, even if its log is damaged.
  * @throws RUN_ERR_FENCED if another process has leased or ended it
  */
-export async function endAsFailed(
-  { log }: Stores,
-  runId: string,
-  epoch: number,
-  reason: unknown
-): Promise<void> {
+async function endAsFailed({ log }: Stores, runId: string, epoch: number, reason: unknown): Promise<void> {
   const error = toStoredError(reason)
   let seq = 0
   let at = 0
@@ -78,10 +77,8 @@ async function endAsCanceled(stores: Stores, runId: string, epoch: number): Prom
   try {
     const { progress } = await recallProgress(stores, runId, Infinity)
     const isDone = await leaves(stores, runId, epoch)
-    const finishReason = isDone ? 'stop' : 'canceled'
-    const { entry, result, preview, stats } = progress.finish({ type: 'finish', finishReason })
-    const status = isDone ? 'completed' : 'canceled'
-    await stores.log.append(runId, epoch, [entry], { status, at: Date.now(), result, preview, stats })
+    const { entry, change } = progress.end({ type: 'finish', finishReason: isDone ? 'stop' : 'canceled' })
+    await stores.log.append(runId, epoch, [entry], change)
   } catch (err) {
     if (!isDamaged(err)) throw err
     await endAsFailed(stores, runId, epoch, err)
@@ -127,4 +124,104 @@ export async function recallProgress(
       log.add(entry.part)
     }
   }
+}
+
+// Runs beyond this limit end at the next start of the service.
+const MAX_LOST = 10_000
+
+/** A run whose log could not be written: unfinished in the store, and no longer executed by this process. */
+interface LostRun {
+  readonly epoch: number
+  readonly reason: unknown
+  /** The run, if it is resumable. */
+  readonly run: HostedRun | undefined
+  isResuming: boolean
+}
+
+/** The parts of the engine that lost runs need. */
+interface LostRunsHost {
+  readonly stores: Stores
+  /** Resumes a run in this process, unless it has ended. */
+  resumeHere(run: HostedRun): Promise<void>
+}
+
+/** Runs that a store failure left unfinished; once the store works again they are resumed if possible, else ended. */
+export class LostRuns {
+  readonly #host: LostRunsHost
+  readonly #runs = new Map<string, LostRun>()
+
+  constructor(host: LostRunsHost) {
+    this.#host = host
+  }
+
+  /** Takes a run whose log cannot be written, unless another process has leased it. */
+  add(run: HostedRun, reason: unknown): void {
+    const { runId, epoch } = run.record
+    if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#host.stores.log.abandon(runId)
+    this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isResuming: false })
+    // Readers of a run that will be resumed keep waiting.
+    if (!run.mayResume) this.#host.stores.log.abandon(runId)
+  }
+
+  /** The error of a run that is only to be ended; undefined for any other run. */
+  faultOf(runId: string): Error | undefined {
+    return this.isToEnd(runId) ? new RUN_ERR_STORE({ cause: this.#runs.get(runId)?.reason }) : undefined
+  }
+
+  /** True if a run is only to be ended. */
+  isToEnd(runId: string): boolean {
+    const lost = this.#runs.get(runId)
+    return lost !== undefined && lost.run?.mayResume !== true
+  }
+
+  /** Ends a run that cannot be resumed as failed. @throws what the store throws if it still fails */
+  async end(runId: string): Promise<void> {
+    const lost = this.#runs.get(runId)
+    if (lost === undefined) return
+    try {
+      await endAsFailed(this.#host.stores, runId, lost.epoch, new RUN_ERR_STORE())
+    } catch (err) {
+      if (!isFenced(err)) throw err
+    }
+    if (lost.run !== undefined) await this.#host.stores.checkpoints.remove(runId)
+    this.#runs.delete(runId)
+  }
+
+  /** Ends a run as canceled instead; false if it is not a lost one. @throws what the store throws */
+  async cancel(runId: string): Promise<boolean> {
+    if (!this.#runs.has(runId)) return false
+    const isCanceled = await endLeftRun(this.#host.stores, runId, 'canceled')
+    this.#runs.delete(runId)
+    return isCanceled
+  }
+
+  /** Resumes the runs that can be, and ends the others. @throws what the store throws if it still fails */
+  async catchUp(): Promise<void> {
+    for (const [runId, lost] of this.#runs) {
+      if (lost.run?.mayResume !== true) await this.end(runId)
+      else if (!lost.isResuming) void this.#resume(lost, lost.run)
+    }
+  }
+
+  // Its runnable may take a while to notice the abort.
+  async #resume(lost: LostRun, run: HostedRun): Promise<void> {
+    lost.isResuming = true
+    await run.executed
+    try {
+      if (this.#runs.get(run.runId) !== lost) return
+      await this.#host.resumeHere(run)
+      this.#runs.delete(run.runId)
+    } catch (err) {
+      // The stores fail again; the next recovery retries.
+      if (isReported(err)) return
+      this.#runs.delete(run.runId)
+      logRun(run, 'error', 'a run could not be resumed', { err: toLoggable(err) })
+    } finally {
+      lost.isResuming = false
+    }
+  }
+}
+
+function isFenced(err: unknown): boolean {
+  return codeOf(err) === 'RUN_ERR_FENCED'
 }

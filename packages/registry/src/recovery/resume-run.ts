@@ -1,23 +1,167 @@
-import { redactStores } from '../redaction/redact-stores.ts'
 import {
+  ANONYMOUS,
+  ClientToolsSchema,
+  ConversationSchema,
   isTerminalStatus,
   RUN_ERR_KEY_GONE,
   RUN_ERR_POISONED,
+  StopTextsSchema,
+  ToolChoiceSchema,
+  WhenBusySchema,
+  type Authorize,
+  type Awaitable,
+  type Envelope,
+  type Principal,
   type RunInput,
   type RunLog,
   type Runnable,
-  type RunStatus
+  type RunStatus,
+  type StoredRun,
+  type Stores
 } from '@svc/contract'
-import { openAnswers } from '../engine/inputs/open-answer.ts'
-import { restoreInput } from '../engine/kept-input.ts'
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { Exposures } from '../access/exposures.ts'
+import { resolveAuthorize } from '../access/policy.ts'
+import { redactFields, redactStores } from '../redaction/redact-stores.ts'
+import { KeptFileSchema, restoreInput, toRecordedInput, type KeptInput } from '../engine/recorded-input.ts'
+import type { StartOptions } from '../engine/start-options.ts'
+import { openAnswers } from '../engine/inputs/answer-seal.ts'
 import { LiveRun } from '../engine/live-run.ts'
 import type { LiveRuns } from '../engine/live-runs.ts'
-import { toRecordedInput } from '../engine/recorded-input.ts'
 import type { RunHost, Unloaded } from '../engine/run-host.ts'
-import type { StartOptions } from '../engine/start-options.ts'
-import { deathsOf, MAX_DEATHS, recordWait } from './deaths.ts'
 import { endLeftRun, recallProgress } from './left-runs.ts'
-import { readResumeState, toStartOptions } from './resume-state.ts'
+
+/** A run whose process has died so often without recording a step or an answer is not resumed again. */
+const MAX_DEATHS = 5
+
+type LeasedRun = Pick<StoredRun, 'runId' | 'epoch'>
+
+// No step of a runnable has such a key: theirs are JSON.
+const progressIn = (epoch: number) => `#lease/${epoch}`
+const waitIn = (epoch: number) => `#waits/${epoch}`
+const workIn = (epoch: number) => `#works/${epoch}`
+
+/**
+ * How many of the last leases of a run, 5 at most, ended with the death of its process, and without progress. A lease in which the run only
+ * waited has no part in a death, and ends the count.
+ * @param before the epoch of the first lease that does not count
+ */
+export async function deathsOf({ runs }: Stores, runId: string, before: number): Promise<number> {
+  const has = async (key: string) => (await runs.readStep(runId, key)) !== undefined
+  for (let deaths = 0; deaths < MAX_DEATHS; deaths++) {
+    const epoch = before - 1 - deaths
+    if (epoch < 1 || (await has(progressIn(epoch)))) return deaths
+    if ((await has(waitIn(epoch))) && !(await has(workIn(epoch)))) return deaths
+  }
+  return MAX_DEATHS
+}
+
+/** Records that a run has made progress under its lease, or that the lease is given up in order. Further calls do nothing. */
+export function recordProgress({ runs }: Stores, { runId, epoch }: LeasedRun): Awaitable<void> {
+  return runs.recordStep(runId, epoch, progressIn(epoch), true)
+}
+
+/** Records that a run begins its lease as one that only waits, for an input or for its turn. */
+function recordWait({ runs }: Stores, { runId, epoch }: LeasedRun): Awaitable<void> {
+  return runs.recordStep(runId, epoch, waitIn(epoch), true)
+}
+
+/** Records that such a run begins to work. */
+export function recordWork({ runs }: Stores, { runId, epoch }: LeasedRun): Awaitable<void> {
+  return runs.recordStep(runId, epoch, workIn(epoch), true)
+}
+
+const ResumeStateSchema = Type.Object({
+  input: Type.Optional(Type.Unknown()),
+  files: Type.Optional(Type.Array(KeptFileSchema)),
+  principal: Type.Unsafe<Principal>(
+    Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
+  ),
+  userId: Type.Optional(Type.String()),
+  afterTurn: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  envelope: Type.Optional(Type.Unsafe<Envelope>(Type.Object({}))),
+  messages: Type.Optional(ConversationSchema),
+  instructions: Type.Optional(Type.String()),
+  tools: Type.Optional(ClientToolsSchema),
+  toolChoice: Type.Optional(ToolChoiceSchema),
+  stop: Type.Optional(StopTextsSchema),
+  whenBusy: Type.Optional(WhenBusySchema),
+  surface: Type.Optional(
+    Type.String({ description: 'The surface whose policy decided what the run may reach' })
+  ),
+  guarded: Type.Boolean({ description: 'Whether the app gave that policy' }),
+  keyed: Type.Boolean({ description: 'Whether the caller gave a key for a model provider' })
+})
+/** The data that another process needs to resume a run, besides its record. Never contains keys of model providers. */
+type ResumeState = Static<typeof ResumeStateSchema>
+
+const FROM_CALLER = ['input', 'files', 'envelope', 'messages', 'instructions', 'tools', 'stop'] as const
+
+/**
+ * True if another process may resume the runs of a runnable that start with these options. A workflow is resumed whatever its
+ * client does.
+ * @param durable false if nothing outlasts the process
+ */
+export function isResumable(
+  { kind, resumable }: Runnable,
+  { onDisconnect }: StartOptions,
+  durable: boolean
+): boolean {
+  return resumable === true && (kind === 'workflow' || (durable && onDisconnect !== 'cancel'))
+}
+
+/** Builds the state, without the caller's keys. The principal is not redacted. */
+export function toResumeState(
+  { input, files }: KeptInput,
+  options: StartOptions,
+  exposures: Pick<Exposures, 'policyOf'>
+): ResumeState {
+  const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact, whenBusy } = options
+  const { messages, instructions, tools, toolChoice, stop } = options
+  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+  const state = {
+    ...(input !== undefined && { input }),
+    ...(files.length > 0 && { files: [...files] }),
+    principal,
+    ...(userId !== undefined && { userId }),
+    ...(afterTurn !== undefined && { afterTurn }),
+    ...(envelope !== undefined && { envelope }),
+    ...(messages !== undefined && { messages: [...messages] }),
+    ...(instructions !== undefined && { instructions }),
+    ...(tools !== undefined && { tools: [...tools] }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(stop !== undefined && { stop: [...stop] }),
+    ...(whenBusy !== undefined && { whenBusy }),
+    ...(surface !== undefined && { surface }),
+    guarded: policy?.isOwn ?? authorize !== undefined,
+    keyed: redact !== undefined
+  }
+  return redact === undefined ? state : redactFields(state, FROM_CALLER, redact)
+}
+
+/** Loads the state of a run; undefined if the run cannot be resumed. */
+async function readResumeState({ checkpoints }: Stores, runId: string): Promise<ResumeState | undefined> {
+  const state = (await checkpoints.load(runId))?.state
+  return Value.Check(ResumeStateSchema, state) ? state : undefined
+}
+
+const refuse: Authorize = () => ({ allowed: false })
+
+/**
+ * The options that a run resumes with: the service's own keys, and the policy of the surface that started it. If that surface
+ * is gone, a run that the app's policy guarded is guarded by the app's default, and may reach nothing without one.
+ */
+function toStartOptions(
+  { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
+  { input: _, files: __, guarded, ...asked }: ResumeState,
+  exposures: Pick<Exposures, 'policyOf' | 'policy'>
+): StartOptions {
+  const policy = asked.surface === undefined ? undefined : exposures.policyOf(asked.surface)
+  const { authorize: fallback = refuse } = exposures.policy
+  const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
+  return { ...asked, registry, sessionId, authorize }
+}
 
 /** The parts of the engine that resuming runs needs. */
 export interface ResumeHost extends RunHost {
@@ -46,14 +190,14 @@ export interface QueuedTurn {
 }
 
 /** What a process knows about a run that it has executed before. */
-export interface OwnRun {
+interface OwnRun {
   readonly options: StartOptions
   /** As in `HostedRun`. */
   readonly losses: number
 }
 
 /** What this process has of a run besides what is stored. */
-export interface KnownRun {
+interface KnownRun {
   /** In the process that started it. */
   readonly own?: OwnRun
   /** Its epoch if this process has leased it. */

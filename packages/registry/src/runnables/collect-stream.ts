@@ -6,7 +6,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/contract'
-import { completeFinish } from '../engine/complete-finish.ts'
+import { completeFinish } from '../engine/log/part-writer.ts'
 
 /** Collects the result of a stream that no engine executes, part by part. */
 export class ResultCollector {

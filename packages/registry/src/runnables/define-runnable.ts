@@ -21,7 +21,7 @@ import {
   type WhenBusy,
   type YieldedPart
 } from '@svc/contract'
-import { createContext } from '../engine/create-context.ts'
+import { createContext } from '../engine/context.ts'
 import { collectStream } from './collect-stream.ts'
 
 // One per process, even if several copies of the package are installed.

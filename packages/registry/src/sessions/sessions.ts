@@ -27,10 +27,15 @@ import {
   type StoredSession,
   type Stores
 } from '@svc/contract'
-import type { EntryReader, RunNotice } from '../engine/log/entry-reader.ts'
-import { isEnd, LogReader, type LogHost } from '../engine/log/log-reader.ts'
-import type { TransientParts } from '../engine/log/transient-parts.ts'
-import type { SessionNotices } from '../turns/session-notices.ts'
+import {
+  isEnd,
+  LogReader,
+  type EntryReader,
+  type LogHost,
+  type RunNotice,
+  type SessionNotices,
+  type TransientParts
+} from '../engine/log/log-reader.ts'
 import {
   formatPosition,
   parsePosition,

@@ -19,8 +19,8 @@ export interface JoinHost {
 
 // Per read: many small parts, or one large one.
 const PAGE = { entries: 4_096, bytes: 1_048_576 }
-// Milliseconds between two looks for the answer of another process, between two requests to it, and until it is not waited for any more.
-const LOOK_EVERY = 25
+// Milliseconds between two polls for the answer of another process, between two requests to it, and until it is not waited for any more.
+const POLL_INTERVAL = 25
 const ASK_EVERY = 1_000
 const PATIENCE = 30_000
 
@@ -81,7 +81,7 @@ async function joinElsewhere(stores: Stores, steer: StoredSteer): Promise<boolea
   const { runs, control } = stores
   const { runId, steerId } = steer
   const begun = performance.now()
-  for (let asked = -Infinity; performance.now() - begun < PATIENCE; await pause(LOOK_EVERY)) {
+  for (let asked = -Infinity; performance.now() - begun < PATIENCE; await pause(POLL_INTERVAL)) {
     const now = performance.now()
     if (now - asked >= ASK_EVERY) {
       asked = now

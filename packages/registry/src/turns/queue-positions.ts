@@ -1,5 +1,5 @@
 import type { RunSummary, SessionStore, TurnPlace } from '@svc/contract'
-import type { RunTurn } from './run-turn.ts'
+import type { RunTurn } from '../engine/place-run.ts'
 
 /** Where the runs of this process are found. */
 export interface KnownRuns {

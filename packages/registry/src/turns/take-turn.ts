@@ -1,12 +1,11 @@
 import { isPromise, type Awaitable, type StoredRun, type Stores, type TurnPlace } from '@svc/contract'
 import type { PartWriter } from '../engine/log/part-writer.ts'
-import type { TransientPart, TransientParts } from '../engine/log/transient-parts.ts'
+import type { SessionNotices, TransientPart, TransientParts } from '../engine/log/log-reader.ts'
+import type { RunTurn } from '../engine/place-run.ts'
 import type { CountedRun, RunHost } from '../engine/run-host.ts'
-import type { RunTurn } from './run-turn.ts'
-import type { SessionNotices } from './session-notices.ts'
 
 /** A run before its turn. */
-export interface WaitingRun extends CountedRun {
+interface WaitingRun extends CountedRun {
   beginWork(): Awaitable<void>
   readonly runId: string
   readonly record: Pick<StoredRun, 'status' | 'owner'>
@@ -19,14 +18,14 @@ export interface WaitingRun extends CountedRun {
 }
 
 /** The parts of the engine that waiting runs need. */
-export interface WaitingHost extends Pick<RunHost, 'requireWait' | 'waits' | 'works'> {
+interface WaitingHost extends Pick<RunHost, 'requireWait' | 'waits' | 'works'> {
   readonly stores: Stores
   readonly transients: TransientParts
   readonly sessionNotices: SessionNotices
 }
 
-// Milliseconds between two looks at what the run that has the turn waits for.
-const LOOK_EVERY = 1_000
+// Milliseconds between two polls of what the run that has the turn waits for.
+const POLL_INTERVAL = 1_000
 const NEVER = new AbortController().signal
 
 /** Waits for the turn of a run, with a notice of its place for its readers; then the run is working. @throws why the run has ended */
@@ -72,7 +71,7 @@ class QueueNotice {
     if (place.active !== this.#place?.active) this.#inputId = undefined
     this.#place = place
     if (isNew) this.#publish()
-    this.#timer ??= setInterval(() => void this.#look(), LOOK_EVERY).unref()
+    this.#timer ??= setInterval(() => void this.#look(), POLL_INTERVAL).unref()
     void this.#look()
   }
 

@@ -5,7 +5,7 @@ import {
   type ApprovalOutcome,
   type RunContext
 } from '@svc/registry'
-import { toRunRecord } from '../../src/engine/to-run-record.ts'
+import { toRunRecord } from '../../src/engine/run-record.ts'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -9,7 +9,7 @@ import {
   type RunContext,
   type RunEngineOptions
 } from '@svc/registry'
-import { toRunRecord } from '../../src/engine/to-run-record.ts'
+import { toRunRecord } from '../../src/engine/run-record.ts'
 import { codeOf } from '@svc/testing'
 import t, { type Test } from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

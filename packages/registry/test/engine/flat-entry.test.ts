@@ -14,8 +14,7 @@ import {
 } from 'fast-check'
 import type { Part } from '@svc/registry'
 import t from 'tap'
-import { encodePart } from '../../src/engine/log/encode-part.ts'
-import { timeOfEntry, typeOfEntry } from '../../src/engine/log/flat-entry.ts'
+import { encodePart, timeOfEntry, typeOfEntry } from '../../src/engine/log/encode-part.ts'
 import { sizeOfEntry } from '@svc/contract/stores'
 
 const text = oneof(

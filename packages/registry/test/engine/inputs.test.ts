@@ -8,7 +8,7 @@ import {
   type RunContext,
   type RunEngine
 } from '@svc/registry'
-import { toRunRecord } from '../../src/engine/to-run-record.ts'
+import { toRunRecord } from '../../src/engine/run-record.ts'
 import { codeOf, scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { requireInput } from '../../src/engine/require-input.ts'
+import { requireInput } from '../../src/engine/prepare-start.ts'
 
 const image = { type: 'image', mimeType: 'image/png' }
 

@@ -1,5 +1,5 @@
 import { defineRunnable, tellable, type Run, type RunContext, type YieldedPart } from '@svc/registry'
-import { toRunRecord } from '../../src/engine/to-run-record.ts'
+import { toRunRecord } from '../../src/engine/run-record.ts'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'

@@ -7,13 +7,141 @@ import {
   type Awaitable,
   type LogEntry,
   type NumberedPart,
+  type PartOf,
   type ReadLimit,
   type RunSummary,
   type Stores
 } from '@svc/contract'
-import { typeOfEntry } from './flat-entry.ts'
-import type { EntryReader } from './entry-reader.ts'
-import { TransientInbox, type TransientPart } from './transient-parts.ts'
+import { typeOfEntry } from './encode-part.ts'
+
+/** Reads entries of logs at its own pace: of one run, or of all runs of a session. */
+export interface EntryReader {
+  /** The run of the entries of the last read. */
+  readonly runId: string
+  /** True if the last entry of the last read is the last part of its run. */
+  readonly endsRun: boolean
+  /** The place of the run in its session, for readers of sessions. */
+  readonly ordinal?: number | undefined
+  /** The `seq` of the last part read. */
+  readonly after: number
+  /** True if nothing more comes. */
+  readonly ended: boolean
+  /** True if the engine closed first; another process continues after what was read. */
+  readonly suspended: boolean
+  /** The store failure that ended a log before its last part, if any. */
+  readonly fault: Error | undefined
+  /** Reads the next entries, of one run; empty if there are none yet. */
+  read(): Awaitable<readonly LogEntry[]>
+  /** From now on, collects transient parts for `takeTransients`. */
+  followTransients(): void
+  /** The transient parts since the last call. */
+  takeTransients(): readonly RunNotice[]
+  /** Calls back once there is more to read than at the last `read`; immediately if there already is. */
+  onNews(callback: () => void): void
+  /** Reads again as if notified, in case a notification was lost. */
+  lookAgain(): void
+  close(): void
+}
+
+/** A transient part, and its run if that is not the one of the last read. */
+export interface RunNotice extends TransientPart {
+  readonly runId?: string | undefined
+}
+
+/** A part for the readers of the moment; it has no number and no place in the log. */
+export interface TransientPart {
+  readonly json: string
+  readonly part: PartOf<'data'> & { at: number }
+}
+
+/** Passes the transient parts of runs on to their readers in this process. */
+export class TransientParts {
+  readonly #readers = new Map<string, Set<(part: TransientPart) => void>>()
+  // For readers that come later, too.
+  readonly #notices = new Map<string, TransientPart>()
+
+  /** Calls `listener` with each transient part of a run, until the returned function is called. */
+  follow(runId: string, listener: (part: TransientPart) => void): () => void {
+    const readers = this.#readers.get(runId) ?? new Set()
+    this.#readers.set(runId, readers.add(listener))
+    const notice = this.#notices.get(runId)
+    if (notice !== undefined) listener(notice)
+    return () => {
+      readers.delete(listener)
+      if (readers.size === 0 && this.#readers.get(runId) === readers) this.#readers.delete(runId)
+    }
+  }
+
+  /** Publishes a part that also later readers get, until it is replaced, or withdrawn by undefined. */
+  notify(runId: string, notice: TransientPart | undefined): void {
+    if (notice === undefined) return void this.#notices.delete(runId)
+    this.#notices.set(runId, notice)
+    this.publish(runId, notice)
+  }
+
+  publish(runId: string, part: TransientPart): void {
+    for (const listener of this.#readers.get(runId) ?? []) listener(part)
+  }
+}
+
+// Per reader: what a reader does not take in time is dropped, the oldest first.
+const MAX_PARTS = 64
+const MAX_LENGTH = 65_536
+
+/** The transient parts that one reader has not taken yet, within limits. */
+class TransientInbox {
+  #parts: TransientPart[] = []
+  #length = 0
+
+  add(part: TransientPart): void {
+    this.#parts.push(part)
+    this.#length += part.json.length
+    while (this.#parts.length > MAX_PARTS || this.#length > MAX_LENGTH)
+      this.#length -= this.#parts.shift()!.json.length
+  }
+
+  /** Returns the parts, oldest first, and forgets them. */
+  take(): readonly TransientPart[] {
+    const parts = this.#parts
+    if (parts.length === 0) return parts
+    this.#parts = []
+    this.#length = 0
+    return parts
+  }
+}
+
+type Listener = (runId: string, notice: TransientPart) => void
+
+/** Shows the runs of this process that wait for their turn to the readers of their session. */
+export class SessionNotices {
+  readonly #readers = new Map<string, Set<Listener>>()
+  // By session and run, for readers that come later, too.
+  readonly #notices = new Map<string, Map<string, TransientPart>>()
+
+  /** Calls `listener` with each notice of a session, until the returned function is called. */
+  follow(sessionKey: string, listener: Listener): () => void {
+    const readers = this.#readers.get(sessionKey) ?? new Set()
+    // An object of its own: the same function may follow twice.
+    const own: Listener = (runId, notice) => listener(runId, notice)
+    this.#readers.set(sessionKey, readers.add(own))
+    for (const [runId, notice] of this.#notices.get(sessionKey) ?? []) listener(runId, notice)
+    return () => {
+      readers.delete(own)
+      if (readers.size === 0 && this.#readers.get(sessionKey) === readers) this.#readers.delete(sessionKey)
+    }
+  }
+
+  /** Publishes the notice of a run, until it is replaced, or withdrawn by undefined. */
+  notify(sessionKey: string, runId: string, notice: TransientPart | undefined): void {
+    const notices = this.#notices.get(sessionKey) ?? new Map<string, TransientPart>()
+    if (notice === undefined) notices.delete(runId)
+    else notices.set(runId, notice)
+    if (notices.size === 0) this.#notices.delete(sessionKey)
+    else this.#notices.set(sessionKey, notices)
+    if (notice === undefined) return
+    for (const listener of this.#readers.get(sessionKey) ?? []) listener(runId, notice)
+  }
+}
 
 /** The source of a reader; reading ends when `closed` aborts. */
 export interface LogHost {

@@ -6,7 +6,7 @@ import {
   type StoredRun,
   type StreamLog
 } from '@svc/contract'
-import type { TransientPart } from './transient-parts.ts'
+import type { TransientPart } from './log-reader.ts'
 import type { PartRecord } from '../journal/part-record.ts'
 
 // Characters of queued JSON at which a run that writes faster than its store is held back.

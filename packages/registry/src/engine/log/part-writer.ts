@@ -1,11 +1,174 @@
-import type { Part, PartOf, Redact, RunChange, StoredRun, StreamLog } from '@svc/contract'
-import { toFinalState, type Ending, type FinalState } from '../final-state.ts'
+import {
+  copyUsage,
+  errorFromStored,
+  RUN_ERR_CANCELED,
+  RUN_ERR_FAILED,
+  RUN_ERR_LOG_LIMIT,
+  RunResultBuilder,
+  toPartError,
+  toStoredError,
+  type LogEntry,
+  type Part,
+  type PartOf,
+  type Redact,
+  type RunChange,
+  type RunResult,
+  type StoredError,
+  type StoredRun,
+  type StreamLog,
+  type YieldedPart
+} from '@svc/contract'
+import { sizeOfEntry } from '@svc/contract/stores'
+import { encodeJson, encodePart, timeAfter } from './encode-part.ts'
+import type { TransientPart } from './log-reader.ts'
 import type { PartRecord } from '../journal/part-record.ts'
-import type { TransientPart } from './transient-parts.ts'
-import type { RunProgress } from '../run-progress.ts'
 import { HeldText } from './held-text.ts'
 import { LogWriter, type WriterEvents } from './log-writer.ts'
 import { RedactedWriter } from './redacted-writer.ts'
+
+/** Completes a `finish`: omitted fields follow from the earlier parts and the clock. */
+export function completeFinish(
+  part: Extract<YieldedPart, { type: 'finish' }>,
+  soFar: Pick<RunResultBuilder, 'usage' | 'structured'>,
+  startedAt: number
+): PartOf<'finish'> {
+  return {
+    type: 'finish',
+    finishReason: part.finishReason,
+    // A copy, so that the runnable cannot change the result later.
+    usage: part.usage === undefined ? soFar.usage : copyUsage(part.usage),
+    durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000,
+    structured: part.structured ?? soFar.structured
+  }
+}
+
+/** How a run ends: with a `finish`, or with an error. */
+export type Ending = Extract<YieldedPart, { type: 'finish' }> | { error: unknown }
+
+/** The outcome for the caller of a run. */
+export type Outcome = { result: RunResult } | { error: Error }
+
+/** The last part of a run, the state written with it, and the outcome. */
+interface FinalState {
+  readonly entry: LogEntry
+  readonly change: RunChange
+  readonly outcome: Outcome
+  /** The reason of the run's signal; undefined if the run completed. */
+  readonly reason: unknown
+  /** What was thrown, and the error that clients see. */
+  readonly fault?: { err: unknown; error: StoredError }
+}
+
+/** The progress of a run: the number and size of its parts, and the result so far. */
+export class RunProgress {
+  readonly #maxBytes: number
+  readonly #startedAt: number
+  readonly #result = new RunResultBuilder()
+  #seq = 0
+  #at = 0
+  #bytes = 0
+
+  /** `elapsed`: milliseconds since the run began, in another process. */
+  constructor(maxBytes: number, elapsed = 0) {
+    this.#maxBytes = maxBytes
+    this.#startedAt = performance.now() - elapsed
+  }
+
+  /** The number of parts. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** The bytes of the parts, as JSON. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Adds a part that is already in the log. */
+  recall(entry: LogEntry): void {
+    const { part } = entry
+    this.#seq = entry.seq
+    this.#at = part.at
+    this.#bytes += sizeOfEntry(entry)
+    this.#result.add(part)
+  }
+
+  /** Numbers the next part. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
+  next(part: Part): LogEntry {
+    const entry = this.#encode(part)
+    const bytes = this.#bytes + sizeOfEntry(entry)
+    if (bytes > this.#maxBytes) throw new RUN_ERR_LOG_LIMIT(this.#maxBytes)
+    this.#bytes = bytes
+    return this.#add(entry, part)
+  }
+
+  /** Numbers a short part regardless of the log's limit. @throws RUN_ERR_BAD_PART */
+  rest(part: Part): LogEntry {
+    const entry = this.#encode(part)
+    this.#bytes += sizeOfEntry(entry)
+    return this.#add(entry, part)
+  }
+
+  /** Encodes a part that gets no number. @throws RUN_ERR_BAD_PART */
+  passing(part: Part): TransientPart {
+    this.#at = timeAfter(this.#at)
+    const json = encodeJson(undefined, this.#at, part)
+    return { json, part: JSON.parse(json) as TransientPart['part'] }
+  }
+
+  #add(entry: LogEntry, part: Part): LogEntry {
+    this.#seq++
+    // What a result has as it is may be mutated later, or be no JSON, so it is built from the log's copy.
+    const { type } = part
+    const isTaken =
+      type.startsWith('tool.') || type === 'structured' || type === 'file' || type === 'voice.audio'
+    this.#result.add(isTaken ? entry.part : part)
+    return entry
+  }
+
+  /** The last part of the run, and its final state. A result that has no JSON makes the run fail. */
+  end(how: Ending, redact?: Redact): FinalState {
+    if (!('type' in how)) return this.#fail(how.error, redact)
+    try {
+      return this.#finish(redact === undefined ? how : redact(how))
+    } catch (err) {
+      return this.#fail(err, redact)
+    }
+  }
+
+  #finish(how: Extract<YieldedPart, { type: 'finish' }>): FinalState {
+    const finish = completeFinish(how, this.#result, this.#startedAt)
+    const entry = this.#encode(finish)
+    this.#result.add(how.structured ? entry.part : finish)
+    const { preview, stats } = this.#result
+    const result = this.#result.build()
+    const isCanceled = finish.finishReason === 'canceled'
+    const status = isCanceled ? 'canceled' : 'completed'
+    return {
+      entry,
+      change: { status, at: Date.now(), result, preview, stats },
+      outcome: { result },
+      reason: isCanceled ? new RUN_ERR_CANCELED() : undefined
+    }
+  }
+
+  #fail(err: unknown, redact?: Redact): FinalState {
+    const stored = toStoredError(err)
+    const error = redact === undefined ? stored : redact(stored)
+    return {
+      entry: this.#encode({ type: 'error', error: toPartError(error) }),
+      change: { status: 'failed', at: Date.now(), error, stats: this.#result.stats },
+      outcome: { error: errorFromStored(error) },
+      reason: err ?? new RUN_ERR_FAILED(),
+      fault: { err, error }
+    }
+  }
+
+  #encode(part: Part): LogEntry {
+    this.#at = timeAfter(this.#at)
+    return encodePart(this.#seq + 1, this.#at, part)
+  }
+}
 
 /** Numbers the parts of a run and writes them to its log, without its caller's keys. */
 export class PartWriter {
@@ -30,7 +193,11 @@ export class PartWriter {
     this.#events = events
     this.#writer = new LogWriter(log, record, events)
     const onFollowed = log.onFollowed?.bind(log)
-    if (redact) this.#redacted = new RedactedWriter(redact, progress, this.#writer)
+    if (redact)
+      this.#redacted = new RedactedWriter(redact, {
+        append: (part, change, step) => this.#append(part, change, step),
+        appendRest: (part) => this.#appendRest(part)
+      })
     else if (onFollowed) this.#held = new HeldText(record.runId, onFollowed, () => this.#writeHeld())
   }
 
@@ -67,10 +234,18 @@ export class PartWriter {
       const isPlain = change === undefined && record === undefined
       if (isPlain && this.#held.add(part)) return
       const before = this.#held.take()
-      if (before !== undefined) this.#writer.write(this.#progress.next(before))
+      if (before !== undefined) this.#append(before)
       if (isPlain && this.#held.add(part)) return
     }
+    this.#append(part, change, record)
+  }
+
+  #append(part: Part, change?: RunChange, record?: PartRecord): void {
     this.#writer.write(this.#progress.next(part), change, record)
+  }
+
+  #appendRest(part: Part): void {
+    this.#writer.write(this.#progress.rest(part))
   }
 
   /** The bytes of the log. */
@@ -95,7 +270,7 @@ export class PartWriter {
   /** Numbers the last part of the run. */
   finish(how: Ending): FinalState {
     this.flush()
-    return toFinalState(this.#progress, how, this.#redact)
+    return this.#progress.end(how, this.#redact)
   }
 
   /** Writes the last part of the run. */
@@ -127,7 +302,7 @@ export class PartWriter {
   // It is short, so that it may exceed the limit of the log, at which the next part is refused.
   #writeHeld(): void {
     const held = this.#held?.take()
-    if (held !== undefined) this.#writer.write(this.#progress.rest(held))
+    if (held !== undefined) this.#appendRest(held)
   }
 
   /** As `LogWriter.idle`. */

@@ -1,9 +1,15 @@
 import type { Part, PartOf, Redact, RunChange, TextInIncrements } from '@svc/contract'
-import type { LogWriter } from './log-writer.ts'
 import type { PartRecord } from '../journal/part-record.ts'
-import type { RunProgress } from '../run-progress.ts'
 
 type Chunk = PartOf<'text'> | PartOf<'reasoning'> | PartOf<'tool.call.delta'>
+
+/** Numbers the parts of a run and appends them to its log. */
+export interface NumberedLog {
+  /** @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
+  append(part: Part, change?: RunChange, record?: PartRecord): void
+  /** Appends a short part regardless of the log's limit. @throws RUN_ERR_BAD_PART */
+  appendRest(part: Part): void
+}
 
 /** The text, reasoning or arguments of one source, while they may end with the beginning of a key. */
 interface TextStream {
@@ -19,30 +25,27 @@ interface TextStream {
  */
 export class RedactedWriter {
   readonly #redact: Redact
-  readonly #progress: RunProgress
-  readonly #writer: LogWriter
+  readonly #log: NumberedLog
   readonly #streams = new Map<string, TextStream>()
   // In the order of their last chunks.
   readonly #held = new Set<TextStream>()
 
-  constructor(redact: Redact, progress: RunProgress, writer: LogWriter) {
+  constructor(redact: Redact, log: NumberedLog) {
     this.#redact = redact
-    this.#progress = progress
-    this.#writer = writer
+    this.#log = log
   }
 
   /** As `LogWriter.write`; a chunk may be written later, or joined with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
   write(part: Part, change?: RunChange, record?: PartRecord): void {
-    for (const rest of this.#takeHeld(part)) this.#writer.write(this.#progress.next(rest))
+    for (const rest of this.#takeHeld(part)) this.#log.append(rest)
     const begin = this.#redact.text
-    if (!isChunk(part) || begin === undefined)
-      this.#writer.write(this.#progress.next(this.#redact(part)), change, record)
+    if (!isChunk(part) || begin === undefined) this.#log.append(this.#redact(part), change, record)
     else this.#writeChunk(part, begin)
   }
 
   /** Writes the text held back. */
   flush(): void {
-    for (const rest of this.#takeHeld()) this.#writer.write(this.#progress.rest(rest))
+    for (const rest of this.#takeHeld()) this.#log.appendRest(rest)
   }
 
   #writeChunk(part: Chunk, begin: () => TextInIncrements): void {
@@ -50,10 +53,7 @@ export class RedactedWriter {
     const text = this.#takeStream(key)?.text ?? begin()
     const given = textOf(part)
     const safe = text.add(given)
-    if (safe !== '' || given === '') {
-      const redacted = withText(this.#redact(withText(part, '')), safe)
-      this.#writer.write(this.#progress.next(redacted))
-    }
+    if (safe !== '' || given === '') this.#log.append(withText(this.#redact(withText(part, '')), safe))
     // Last, so that nothing is held back of a part that could not be written.
     if (text.open) this.#hold(key, part, text)
   }

@@ -1,6 +1,75 @@
-import { isPromise, isTellable, RUN_ERR_STORE, type Stores } from '@svc/contract'
+import {
+  isPromise,
+  isTellable,
+  RUN_ERR_FENCED,
+  RUN_ERR_STORE,
+  type FileStore,
+  type RunFence,
+  type Stores
+} from '@svc/contract'
+import {
+  createInProcessBrowserStateStore,
+  createInProcessRemoteSessionStore
+} from '../in-process/session-states.ts'
 import type { StoreWatch } from './store-watch.ts'
-import { watchContent, WatchedContent } from './watched-content.ts'
+
+/**
+ * Adds stores in process memory for what sessions have beside their messages, where an app brings none: the engine can then remove it
+ * with the session.
+ */
+export function completeStores(stores: Stores): Stores {
+  const check = { requireEpoch: (fence: RunFence | undefined) => requireEpoch(stores, fence) }
+  const {
+    browserStates = createInProcessBrowserStateStore(check),
+    remoteSessions = createInProcessRemoteSessionStore(check)
+  } = stores
+  return { ...stores, browserStates, remoteSessions }
+}
+
+async function requireEpoch({ runs }: Stores, fence: RunFence | undefined): Promise<void> {
+  if (fence !== undefined && (await runs.find(fence.runId))?.epoch !== fence.epoch)
+    throw new RUN_ERR_FENCED(fence.runId)
+}
+
+/** A stream that a file store reads. Its errors are those of its source, not of the store. */
+class WatchedContent implements AsyncIterable<Uint8Array> {
+  readonly #content: AsyncIterable<Uint8Array>
+  readonly #errors = new Set<unknown>()
+
+  constructor(content: AsyncIterable<Uint8Array>) {
+    this.#content = content
+  }
+
+  /** True if the source has thrown this. */
+  hasThrown(err: unknown): boolean {
+    return this.#errors.has(err)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    try {
+      for await (const chunk of this.#content) yield chunk
+    } catch (err) {
+      this.#errors.add(err)
+      throw err
+    }
+  }
+}
+
+/** Passes streams to a file store as `WatchedContent`. */
+function watchContent(files: FileStore): FileStore {
+  return {
+    put(runId, file, fence) {
+      const { content } = file
+      return files.put(
+        runId,
+        content instanceof Uint8Array ? file : { ...file, content: new WatchedContent(content) },
+        fence
+      )
+    },
+    get: (runId, fileId, range) => files.get(runId, fileId, range),
+    remove: (runIds) => files.remove(runIds)
+  }
+}
 
 /** The optional members of `Stores`. */
 type OptionalPort =

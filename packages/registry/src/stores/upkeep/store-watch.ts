@@ -1,9 +1,16 @@
-import { RUN_ERR_STORE, toLoggable, unlessLate, type Awaitable, type RunLog } from '@svc/contract'
+import {
+  RUN_ERR_STORE,
+  toLoggable,
+  unlessLate,
+  type Awaitable,
+  type RunLog,
+  type Stores
+} from '@svc/contract'
 
 /** Milliseconds between two checks of failing stores, and for which a check result is reused. */
-const LOOK_EVERY = 1_000
+const POLL_INTERVAL = 1_000
 /** Milliseconds until a check times out. */
-const LOOK_TIMEOUT = 3_000
+const CHECK_TIMEOUT = 3_000
 /** Milliseconds between two log lines about the same cause. */
 const LOG_EVERY = 60_000
 // The maximum number of distinct causes to remember, since their texts are arbitrary.
@@ -66,7 +73,7 @@ export class StoreWatch {
   /** Checks the stores, once a second at most. @throws RUN_ERR_STORE */
   check(): Promise<void> {
     const now = performance.now()
-    return this.#look === undefined || now - this.#lookedAt >= LOOK_EVERY ? this.#lookNow() : this.#look
+    return this.#look === undefined || now - this.#lookedAt >= POLL_INTERVAL ? this.#lookNow() : this.#look
   }
 
   close(): void {
@@ -81,7 +88,7 @@ export class StoreWatch {
 
   async #requireWorking(): Promise<void> {
     try {
-      await unlessLate(LOOK_TIMEOUT, () => new Error(`no answer within ${LOOK_TIMEOUT} ms`), this.#check())
+      await unlessLate(CHECK_TIMEOUT, () => new Error(`no answer within ${CHECK_TIMEOUT} ms`), this.#check())
     } catch (err) {
       this.failed(err, { method: 'check' })
       throw new RUN_ERR_STORE({ cause: err })
@@ -95,7 +102,7 @@ export class StoreWatch {
         this.#timer = undefined
         if (!isOver) this.#lookLater()
       })
-    }, LOOK_EVERY).unref()
+    }, POLL_INTERVAL).unref()
   }
 
   // True if nothing failed in the meantime.
@@ -133,5 +140,30 @@ export class StoreWatch {
     try {
       this.#log[level](details, message)
     } catch {}
+  }
+}
+
+// Milliseconds.
+const SWEEP_EVERY = 60_000
+
+/** Sweeps the stores once a minute, until the returned function is called. */
+export function sweepRegularly(stores: Stores, log: RunLog): () => void {
+  const timer = setInterval(() => void sweepStores(stores, log), SWEEP_EVERY).unref()
+  return () => clearInterval(timer)
+}
+
+// One store after the other; a failure of one is logged and does not stop the others.
+async function sweepStores(
+  { runs, sessions, memory, schedules, webhooks }: Stores,
+  log: RunLog
+): Promise<void> {
+  const all = { runs, sessions, memory, ...(schedules && { schedules }), ...(webhooks && { webhooks }) }
+  for (const [name, store] of Object.entries(all)) {
+    try {
+      await store.sweep(Date.now())
+    } catch (err) {
+      if (!isReported(err))
+        log.error({ store: name, err: toLoggable(err) }, 'expired data could not be removed')
+    }
   }
 }

@@ -2,8 +2,13 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import {
   ANONYMOUS,
   asItIs,
+  GLOBAL_REGISTRY,
+  newRunId,
   NO_METADATA,
   ProviderKey,
+  randomId,
+  SILENT_LOG,
+  sleepUntil,
   timeOf,
   toApprovalOutcome,
   type AccessDecision,
@@ -36,7 +41,7 @@ import {
 } from '@svc/contract'
 import { sessionOwnerOf } from './place-run.ts'
 import type { StartOptions } from './start-options.ts'
-import { ContextJournal, keyOf, type RunJournal } from './journal/context-journal.ts'
+import { ContextJournal, keyOf, type RunJournal } from './journal/step-journal.ts'
 import {
   fromApproval,
   fromClientCall,
@@ -47,6 +52,9 @@ import {
   type AskedInput,
   type Asker
 } from './inputs/asked-input.ts'
+import { redactStores } from '../redaction/redact-stores.ts'
+import { createEventBus } from '../events/event-bus.ts'
+import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 
 /** The parts of a run that its contexts need. */
 export interface ContextHost {
@@ -298,9 +306,54 @@ export class HostedContext implements RunContext {
 }
 
 /** Calls back when a signal aborts, as `RunContext.onAbort`. */
-export function listenTo(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+function listenTo(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
   const onAbort = () => listener(signal.reason)
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
   return () => signal.removeEventListener('abort', onAbort)
+}
+
+/** Options of a run outside an engine. */
+export interface ContextOptions extends StartOptions {
+  runId?: string
+  /** Cancels the run. */
+  signal?: AbortSignal
+  stores?: Stores
+  events?: EventBus
+}
+
+/** The event bus of all runs outside an engine. */
+export const defaultEvents: EventBus = createEventBus()
+
+let defaultStores: Stores | undefined
+
+/**
+ * Creates a context for running a runnable without an engine, in a script or a test: sessions stay in process memory, approvals
+ * are denied, questions and requests for credentials canceled because they cannot be answered, and steps are not journaled.
+ */
+export function createContext(options: ContextOptions = {}): RunContext {
+  const { signal = new AbortController().signal } = options
+  const stores = options.stores ?? (defaultStores ??= createInProcessStores())
+  const ownStores = redactStores(stores, options.redact)
+  return new HostedContext({
+    runId: options.runId ?? newRunId(),
+    record: { registry: options.registry ?? GLOBAL_REGISTRY, metadata: options.metadata ?? null },
+    sessionId: options.sessionId ?? randomId(),
+    options,
+    recordsInput: true,
+    resumed: false,
+    log: options.log ?? SILENT_LOG,
+    lateSignal: { signal, onAbort: (listener) => listenTo(signal, listener) },
+    ownStores,
+    events: options.events ?? defaultEvents,
+    ask: async ({ kind }) =>
+      kind === 'approval'
+        ? { action: 'decline', reason: 'no one can answer: the run has no engine' }
+        : { action: 'cancel' },
+    step: async (_key, fn) => fn(),
+    waits: {
+      waitedMs: 0,
+      sleep: (until, ends) => sleepUntil(until, ends, () => timeOf(ownStores))
+    }
+  })
 }
