@@ -1,39 +1,26 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 
 const ROOT = new URL('../', import.meta.url)
-/** The modules with the option schemas of each package. */
-const MODULES: Readonly<Record<string, readonly string[]>> = {
-  a2a: ['options.ts', 'client/remote-options.ts', 'cards/card-options.ts', 'grpc/grpc-options.ts'],
-  console: ['options.ts'],
-  gateway: ['options.ts'],
-  http: ['options.ts'],
-  mcp: ['options.ts'],
-  openai: ['index.ts'],
-  realtime: ['options.ts'],
-  registry: ['options.ts'],
-  runtime: [
-    'agents/agent-options.ts',
-    'teams/team-options.ts',
-    'tools/define-tool.ts',
-    'workflows/workflow-options.ts'
-  ],
-  browser: ['browser-agent.ts', 'plan-browser.ts', 'chromium/launch.ts'],
-  voice: ['voice-options.ts'],
-  store: ['options.ts'],
-  'ui-stream': ['index.ts'],
-  'ag-ui': ['index.ts']
-}
+/** The packages whose plugins, classes or functions take options. */
+const PACKAGES =
+  'a2a ag-ui browser console gateway http mcp openai realtime registry runtime store ui-stream voice'
 
+/** The option schemas of a package: what any of its modules exports as `…OptionsSchema`. */
 async function schemasOf(name: string): Promise<TSchema[]> {
-  const urls = MODULES[name]!.map((file) => new URL(`packages/${name}/src/${file}`, ROOT).href)
-  const modules = (await Promise.all(urls.map((url) => import(url)))) as Record<string, unknown>[]
-  const ending = MODULES[name]!.includes('index.ts') ? 'OptionsSchema' : 'Schema'
-  return modules.flatMap((exported) =>
-    Object.entries(exported).flatMap(([key, value]) => (key.endsWith(ending) ? [value as TSchema] : []))
-  )
+  const found = new Map<string, TSchema>()
+  const source = fileURLToPath(new URL(`packages/${name}/src/`, ROOT))
+  for (const file of await readdir(source, { recursive: true })) {
+    if (!/^(?!.*\.d\.ts$).*\.ts$/.test(file)) continue
+    if (!/^export .*OptionsSchema\b/m.test(await readFile(`${source}${file}`, 'utf8'))) continue
+    const exported = (await import(pathToFileURL(`${source}${file}`).href)) as Record<string, unknown>
+    for (const [key, value] of Object.entries(exported))
+      if (key.endsWith('OptionsSchema')) found.set(key, value as TSchema)
+  }
+  return [...found.values()]
 }
 
 /** Options whose contents belong to other packages, and are documented there. */
@@ -52,7 +39,7 @@ function* namesOf({ properties, anyOf, allOf }: TSchema): Iterable<string> {
 t.test('every option of every package is in its README or in the documentation', async (t) => {
   const docs = await readdir(new URL('docs', ROOT))
   const shared = await Promise.all(docs.map((name) => readFile(new URL(`docs/${name}`, ROOT), 'utf8')))
-  for (const name of Object.keys(MODULES)) {
+  for (const name of PACKAGES.split(' ')) {
     const schemas = await schemasOf(name)
     t.not(schemas.length, 0)
     // Agents with a browser or a voice take the options of other agents too.
@@ -69,7 +56,7 @@ t.test('every option of every package is in its README or in the documentation',
 
 t.test('what `true` switches on, `false` switches off', async (t) => {
   const switches: string[] = []
-  for (const name of Object.keys(MODULES))
+  for (const name of PACKAGES.split(' '))
     for (const schema of await schemasOf(name))
       for (const [option, value] of Object.entries(
         (schema.properties as Record<string, TSchema> | undefined) ?? {}

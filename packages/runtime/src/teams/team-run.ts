@@ -186,7 +186,7 @@ export function planTeam(options: TeamOptions): TeamPlan {
 function toPlan(options: TeamOptions): TeamPlan {
   requireOptions(TeamOptionsSchema, options, RUN_ERR_BAD_TEAM)
   const { merge, model } = options
-  const mode: TeamMode = options.mode as TeamMode
+  const mode: TeamMode = options.mode
   requireThat(
     merge === undefined || mode === 'parallel',
     `merge: only a parallel team merges, this one has the mode ${mode}`

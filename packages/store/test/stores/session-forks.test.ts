@@ -104,8 +104,8 @@ t.test('the retention of sessions leaves what forks reach', async (t) => {
   const say = (sessionId: string, turnId: string) =>
     sessions.append(keyOf(sessionId), turnId, [{ role: 'user', content: turnId }])
   for (const turnId of ['a', 'b']) await say('s', turnId)
-  const { createdAt } = (await sessionIndex.find(keyOf('s')))!
-  while (Date.now() <= createdAt) await new Promise((resolve) => setImmediate(resolve))
+  const { updatedAt } = (await sessionIndex.find(keyOf('s')))!
+  while (Date.now() <= updatedAt) await new Promise((resolve) => setImmediate(resolve))
   await sessionIndex.fork(keyOf('s'), 'f', 'a')
   const old = (await sessionIndex.find(keyOf('s')))!.updatedAt
   t.equal(await sessions.sweep(old + 1_000), 1)

@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKeyInput } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
 import { toLoggable } from '@svc/contract'
 import type { FastifyBaseLogger } from 'fastify'
 import {
@@ -51,7 +51,7 @@ export function createKeySet(url: string, settings: KeySetSettings = {}): FindKe
   let set = findNone
   let loadedAt = -Infinity
   let loading: Promise<void> | undefined
-  let failure: unknown
+  let failure: Error | undefined
 
   return async (header) => {
     const age = performance.now() - loadedAt
@@ -80,7 +80,7 @@ export function createKeySet(url: string, settings: KeySetSettings = {}): FindKe
     } catch (err) {
       if (failure === undefined)
         log?.warn({ err: toLoggable(err) }, 'the key set cannot be fetched; known keys serve for now')
-      failure = err
+      failure = err instanceof Error ? err : new Error('the fetch of the key set failed', { cause: err })
     }
   }
 }
@@ -138,7 +138,7 @@ async function fetchBounded(url: string, options: RequestInit): Promise<Response
 
 function isPublicKey(jwk: JWK): boolean {
   try {
-    return createPublicKey({ key: jwk as JsonWebKeyInput['key'], format: 'jwk' }).type === 'public'
+    return createPublicKey({ key: jwk, format: 'jwk' }).type === 'public'
   } catch {
     return false
   }
