@@ -375,6 +375,7 @@ export {
 export { asItIs, ProviderKey, REDACTED, Secret, type Redact, type TextInIncrements } from './secret.ts'
 export { newRunId, randomId } from './ids.ts'
 export { RunActivity, type AskingPart } from './run-activity.ts'
+export { RunCalls, type CallChange, type CallPart, type RunCall } from './run-calls.ts'
 export {
   AfterTurnSchema,
   findChoiceFault,
@@ -406,6 +407,7 @@ export {
   RunResultSchema,
   toolCallKey,
   ToolCallList,
+  type CallPlace,
   type RunFile,
   type RunResult,
   type RunStats,

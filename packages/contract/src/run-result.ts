@@ -16,7 +16,7 @@ import {
 import { sourceKey, VoidableList, type Place } from './voidable-list.ts'
 
 /** What identifies a tool call in a run. */
-interface CallPlace extends Place {
+export interface CallPlace extends Place {
   readonly toolCallId: string
 }
 
@@ -25,7 +25,7 @@ export class ToolCallList<T> extends VoidableList<T> {
   // A result belongs to the last call with its id: some providers reuse ids in every step.
   readonly #lastOf = new Map<string, number>()
 
-  override add(call: PartOf<'tool.call'>, value: T): number {
+  override add(call: CallPlace, value: T): number {
     const number = super.add(call, value)
     this.#lastOf.set(toolCallKey(call), number)
     return number

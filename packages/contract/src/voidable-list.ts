@@ -40,7 +40,7 @@ export class VoidableList<T> {
     if (attempt <= 1) return void this.#marks.set(step, this.#added)
     const since = Math.max(this.#marks.get(step) ?? 0, this.#marks.get(sourceKey(source)) ?? 0)
     for (const [number, item] of this.#items)
-      if (number >= since && isWithin(item.source, source)) this.#items.delete(number)
+      if (number >= since && isVoidedBy(item.source, source)) this.#items.delete(number)
   }
 
   /** The next execution of the same member or step voids nothing of this one. */
@@ -49,8 +49,8 @@ export class VoidableList<T> {
   }
 }
 
-// The steps of a workflow are not within its own answer.
-function isWithin(source: readonly string[], place: readonly string[]): boolean {
+/** True if what was made at `source` is void when a step of `place` is repeated: the steps of a workflow are not within its own answer. */
+export function isVoidedBy(source: readonly string[], place: readonly string[]): boolean {
   return place.length === 0 ? source.length === 0 : place.every((name, index) => source[index] === name)
 }
 

@@ -1,22 +1,19 @@
-import { toolCallKey, ToolCallList, type NumberedPart, type PartOf, type ToolPart } from '@svc/contract'
+import {
+  RunCalls,
+  type CallPlace,
+  type NumberedPart,
+  type PartOf,
+  type RunCall,
+  type ToolPart
+} from '@svc/contract'
 import type { AgUiEvent, Tag } from '../wire/events.ts'
 import type { Speech } from './speech.ts'
 
-/** A tool call as the thread shows it. */
-interface ShownCall {
+/** A tool call in the thread. */
+interface ThreadCall {
   readonly id: string
   readonly tag: Tag
-  readonly isClient: boolean
-  isOpen: boolean
-  // The arguments, if an approval changed them.
-  edited?: unknown
-}
-
-/** A call whose arguments are under way. */
-interface BegunCall {
-  readonly id: string
-  readonly source: readonly string[]
-  readonly tag: Tag
+  /** The JSON of the arguments that came in increments. */
   text: string
 }
 
@@ -30,18 +27,19 @@ const REPEATED = 'The step is repeated'
 export class ToolCalls {
   readonly #speech: Speech
   readonly #known: ReadonlySet<string>
-  readonly #calls = new ToolCallList<ShownCall>()
-  readonly #begun = new Map<string, BegunCall>()
-  readonly #approvals = new Map<string, ShownCall>()
+  readonly #calls: RunCalls<ThreadCall>
   readonly #asked = new Map<string, string>()
   // Calls of the client's tools that the run waits for, by the ids of their inputs.
-  readonly #pending = new Map<string, ShownCall & { readonly isAlone: boolean }>()
+  readonly #pending = new Map<string, { readonly id: string; readonly isAlone: boolean }>()
   #runId = ''
+  // That of the part which is added.
+  #tag: Tag = {}
 
   /** @param known calls of the client's tools whose results the client has already, since it made them */
   constructor(speech: Speech, known: ReadonlySet<string>) {
     this.#speech = speech
     this.#known = known
+    this.#calls = new RunCalls(({ seq }) => ({ id: `${this.#runId}-call-${seq}`, tag: this.#tag, text: '' }))
   }
 
   set runId(runId: string) {
@@ -59,32 +57,30 @@ export class ToolCalls {
   }
 
   /** The id in the thread of a call of the log. */
-  idOf(call: { toolCallId: string; source?: string[] | undefined }): string | undefined {
-    return this.#calls.find(call)?.id
+  idOf(call: CallPlace): string | undefined {
+    return this.#calls.find(call)?.shown.id
   }
 
   add(part: ToolPart, tag: Tag): AgUiEvent[] {
+    this.#tag = tag
+    if (part.type === 'input.request') return part.kind === 'tool' ? this.#ask(part) : []
+    if (part.type === 'input.response') return this.#answered(part)
+    const { call, isFirst = false, isWhole } = this.#calls.add(part) ?? {}
+    if (call === undefined) return []
     switch (part.type) {
-      case 'tool.call.delta':
-        return this.#delta(part, tag)
-      case 'tool.call':
-        return this.#show(part, tag, part.runsAt === 'client').events
-      case 'tool.result':
-        return this.#end(part, tag, { content: toContent(part.result) })
-      case 'tool.error':
-        return this.#end(part, tag, { content: part.error.message, error: part.error })
-      case 'tool.approval.request':
-        return this.#approval(part, tag)
-      case 'tool.approval.response': {
-        const call = this.#approvals.get(part.approvalId)
-        if (call !== undefined && part.args !== undefined) call.edited = part.args
-        this.#approvals.delete(part.approvalId)
-        return []
+      case 'tool.call.delta': {
+        const { id: toolCallId } = call.shown
+        call.shown.text += part.delta
+        const args: AgUiEvent = { type: 'TOOL_CALL_ARGS', toolCallId, delta: part.delta, ...tag }
+        return isFirst ? [this.#start(part, toolCallId), args] : [args]
       }
-      case 'input.request':
-        return part.kind === 'tool' ? this.#ask(part, tag) : []
-      case 'input.response':
-        return this.#answered(part, tag)
+      case 'tool.call':
+      case 'tool.approval.request':
+        return isWhole ? this.#whole(part, call.shown, isFirst) : []
+      case 'tool.result':
+        return this.#end(call, { content: toContent(part.result) })
+      case 'tool.error':
+        return this.#end(call, { content: part.error.message, error: part.error })
       default:
         return []
     }
@@ -92,20 +88,11 @@ export class ToolCalls {
 
   /** A step begins; ends what is open of its earlier attempt, which is void, and returns the ids of all calls of it. */
   begin(part: PartOf<'step.start'>): { events: AgUiEvent[]; isVoid: string[] } {
-    const { source = [], attempt } = part
-    if (attempt <= 1) {
-      this.#calls.begin(part)
-      return { events: [], isVoid: [] }
-    }
-    const before = this.#calls.values
-    this.#calls.begin(part)
-    const valid = new Set(this.#calls.values)
-    const calls = before.filter((call) => !valid.has(call))
-    const begun = this.#dropBegun(source)
-    const events = begun.map(({ id, tag }): AgUiEvent => ({ type: 'TOOL_CALL_END', toolCallId: id, ...tag }))
-    for (const call of [...calls.filter(({ isOpen }) => isOpen), ...begun])
-      events.push(resultOf(call, call.tag, { content: REPEATED, isVoid: true }))
-    return { events, isVoid: [...calls, ...begun].map(({ id }) => id) }
+    const calls = this.#calls.begin(part)
+    const events = ended(calls.filter(({ state }) => state === 'written'))
+    for (const { shown, state } of calls)
+      if (state !== 'over') events.push(resultOf(shown.id, shown.tag, { content: REPEATED, isVoid: true }))
+    return { events, isVoid: calls.map(({ shown }) => shown.id) }
   }
 
   /** A member has ended: its next call voids nothing of this one. */
@@ -115,113 +102,83 @@ export class ToolCalls {
 
   /** Ends the calls whose arguments are under way. */
   closeAll(): AgUiEvent[] {
-    const begun = [...this.#begun.values()]
-    this.#begun.clear()
-    return begun.map(({ id, tag }) => ({ type: 'TOOL_CALL_END', toolCallId: id, ...tag }))
+    return ended(this.#calls.dropWritten())
   }
 
-  #delta(part: NumberedPart & PartOf<'tool.call.delta'>, tag: Tag): AgUiEvent[] {
-    const { source = [], delta } = part
-    const key = toolCallKey(part)
-    const begun = this.#begun.get(key)
-    if (begun !== undefined) {
-      begun.text += delta
-      return [{ type: 'TOOL_CALL_ARGS', toolCallId: begun.id, delta, ...tag }]
-    }
-    const id = this.#newId(part)
-    this.#begun.set(key, { id, source, tag, text: delta })
-    return [this.#start(part, id, tag), { type: 'TOOL_CALL_ARGS', toolCallId: id, delta, ...tag }]
-  }
-
-  #show(part: NumberedPart & Omit<PartOf<'tool.call'>, 'type'>, tag: Tag, isClient: boolean) {
-    const key = toolCallKey(part)
-    const begun = this.#begun.get(key)
-    this.#begun.delete(key)
-    const id = begun?.id ?? this.#newId(part)
-    const call: ShownCall = { id, tag, isClient, isOpen: true }
-    this.#calls.add({ ...part, type: 'tool.call' }, call)
+  #whole(part: WholePart, { id: toolCallId, text }: ThreadCall, isFirst: boolean): AgUiEvent[] {
     const args = JSON.stringify(part.args ?? {})
-    const end: AgUiEvent = { type: 'TOOL_CALL_END', toolCallId: id, ...tag }
-    if (begun === undefined) {
-      const whole: AgUiEvent = { type: 'TOOL_CALL_ARGS', toolCallId: id, delta: args, ...tag }
-      return { call, events: [this.#start(part, id, tag), whole, end] }
+    const end: AgUiEvent = { type: 'TOOL_CALL_END', toolCallId, ...this.#tag }
+    if (isFirst) {
+      const whole: AgUiEvent = { type: 'TOOL_CALL_ARGS', toolCallId, delta: args, ...this.#tag }
+      return [this.#start(part, toolCallId), whole, end]
     }
     // What was sent cannot be taken back.
-    const isSame = begun.text === args || isSameJson(begun.text, args)
-    return { call, events: [isSame ? end : { ...end, metadata: { args: part.args ?? {} } }] }
+    const isSame = text === args || isSameJson(text, args)
+    return [isSame ? end : { ...end, metadata: { args: part.args ?? {} } }]
   }
 
-  #start(part: NumberedPart & { toolName: string }, toolCallId: string, tag: Tag): AgUiEvent {
+  #start(part: NumberedPart & { toolName: string }, toolCallId: string): AgUiEvent {
     const { parentToolCallId: parent, source } = part as { parentToolCallId?: string; source?: string[] }
     const parentToolCallId = parent && (this.idOf({ toolCallId: parent, source }) ?? parent)
     return {
       type: 'TOOL_CALL_START',
       toolCallId,
       toolCallName: part.toolName,
-      parentMessageId: this.#speech.messageOf(part, tag),
-      ...tag,
+      parentMessageId: this.#speech.messageOf(part, this.#tag),
+      ...this.#tag,
       ...(parentToolCallId !== undefined && { metadata: { parentToolCallId } })
     }
   }
 
-  #end(part: PartOf<'tool.result'> | PartOf<'tool.error'>, tag: Tag, outcome: Outcome): AgUiEvent[] {
-    const call = this.#calls.find(part)
-    if (call === undefined) return []
-    call.isOpen = false
-    if (call.isClient && this.#known.has(call.id)) return []
-    return [resultOf(call, tag, call.edited === undefined ? outcome : { ...outcome, args: call.edited })]
+  #end({ shown: { id }, isClient, editedArgs: args }: RunCall<ThreadCall>, outcome: Outcome): AgUiEvent[] {
+    if (isClient && this.#known.has(id)) return []
+    return [resultOf(id, this.#tag, { ...outcome, args })]
   }
 
-  #approval(part: NumberedPart & PartOf<'tool.approval.request'>, tag: Tag): AgUiEvent[] {
-    const found = this.#calls.find(part)
-    const { call, events } = found === undefined ? this.#show(part, tag, false) : { call: found, events: [] }
-    this.#approvals.set(part.approvalId, call)
-    return events
-  }
-
-  #ask(part: NumberedPart & PartOf<'input.request'>, tag: Tag): AgUiEvent[] {
+  #ask(part: NumberedPart & PartOf<'input.request'>): AgUiEvent[] {
     const { inputId, toolCallId = inputId, toolName = '', args, source } = part
     const found = this.#calls.find({ toolCallId, source })
     if (found?.isClient) {
-      this.#wait(inputId, found, false)
+      this.#wait(inputId, found.shown.id, false)
       return []
     }
     // The call itself stands in no log of this run, such as that of a remote agent's client tool.
-    const { call, events } = this.#show({ ...part, toolCallId: inputId, toolName, args }, tag, true)
-    this.#wait(inputId, call, true)
-    return events
+    const { type: _, ...request } = part
+    const asked = {
+      ...request,
+      type: 'tool.call',
+      toolCallId: inputId,
+      toolName,
+      args,
+      runsAt: 'client'
+    } as const
+    const { call, isFirst } = this.#calls.add(asked)!
+    this.#wait(inputId, call.shown.id, true)
+    return this.#whole(asked, call.shown, isFirst)
   }
 
-  #wait(inputId: string, call: ShownCall, isAlone: boolean): void {
-    this.#asked.set(call.id, inputId)
-    this.#pending.set(inputId, { ...call, isAlone })
+  #wait(inputId: string, id: string, isAlone: boolean): void {
+    this.#asked.set(id, inputId)
+    this.#pending.set(inputId, { id, isAlone })
   }
 
-  #answered({ inputId, action, content }: PartOf<'input.response'>, tag: Tag): AgUiEvent[] {
+  #answered({ inputId, action, content }: PartOf<'input.response'>): AgUiEvent[] {
     const asked = this.#pending.get(inputId)
     this.#pending.delete(inputId)
     // Else the outcome of the call follows.
     if (asked === undefined || !asked.isAlone || this.#known.has(asked.id)) return []
-    if (action === 'accept') return [resultOf(asked, tag, { content: toContent(content) })]
+    if (action === 'accept') return [resultOf(asked.id, this.#tag, { content: toContent(content) })]
     const message = action === 'decline' ? 'Declined' : 'Canceled'
-    return [resultOf(asked, tag, { content: message, error: { code: action, message } })]
-  }
-
-  #newId({ seq }: NumberedPart): string {
-    return `${this.#runId}-call-${seq}`
-  }
-
-  #dropBegun(source: readonly string[]): BegunCall[] {
-    const dropped: BegunCall[] = []
-    for (const [key, begun] of this.#begun) {
-      const isWithin = source.every((name, index) => begun.source[index] === name)
-      if (source.length === 0 ? begun.source.length > 0 : !isWithin) continue
-      this.#begun.delete(key)
-      dropped.push(begun)
-    }
-    return dropped
+    return [resultOf(asked.id, this.#tag, { content: message, error: { code: action, message } })]
   }
 }
+
+function ended(calls: readonly RunCall<ThreadCall>[]): AgUiEvent[] {
+  return calls.map(({ shown: { id, tag } }) => ({ type: 'TOOL_CALL_END', toolCallId: id, ...tag }))
+}
+
+/** A part with all arguments of its call. */
+type WholePart = NumberedPart & (PartOf<'tool.call'> | PartOf<'tool.approval.request'>)
 
 interface Outcome {
   readonly content: string
@@ -230,7 +187,7 @@ interface Outcome {
   readonly isVoid?: true
 }
 
-function resultOf({ id }: { readonly id: string }, tag: Tag, outcome: Outcome): AgUiEvent {
+function resultOf(id: string, tag: Tag, outcome: Outcome): AgUiEvent {
   const { content, error, args, isVoid } = outcome
   const metadata = {
     ...(error !== undefined && { error: { code: error.code, message: error.message } }),
