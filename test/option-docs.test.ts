@@ -18,13 +18,14 @@ async function schemasOf(name: string): Promise<TSchema[]> {
     if (!/^export .*OptionsSchema\b/m.test(await readFile(`${source}${file}`, 'utf8'))) continue
     const exported = (await import(pathToFileURL(`${source}${file}`).href)) as Record<string, unknown>
     for (const [key, value] of Object.entries(exported))
-      if (key.endsWith('OptionsSchema')) found.set(key, value as TSchema)
+      if (key.endsWith('OptionsSchema') && !FOREIGN_SCHEMAS.has(key)) found.set(key, value as TSchema)
   }
   return [...found.values()]
 }
 
 /** Options whose contents belong to other packages, and are documented there. */
 const FOREIGN = new Set(['cors', 'rateLimit'])
+const FOREIGN_SCHEMAS = new Set(['CorsOptionsSchema', 'RateLimitOptionsSchema', 'SwaggerOptionsSchema'])
 
 /** The names of all options, including nested ones. */
 function* namesOf({ properties, anyOf, allOf }: TSchema): Iterable<string> {
