@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { cleanText } from './clean-text.ts'
-import { CopyButton } from './copy-button.tsx'
+import { CopyButton } from './elements.tsx'
 import './json-tree.css'
 
 /** Children that are shown at first, and with each step further. */

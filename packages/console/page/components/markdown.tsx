@@ -3,8 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
 import { cleanText } from './clean-text.ts'
 import { decodeEntities } from './entities.ts'
-import { Icon } from './icon.tsx'
-import { WebLink } from './web-link.tsx'
+import { Icon, WebLink } from './elements.tsx'
 import './markdown.css'
 
 /** Characters of a block that are read as Markdown; longer ones are shown as they are. */

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { ApiError, describeError } from '../api/client.ts'
-import { Icon, type IconName } from './icon.tsx'
+import type { StreamState } from '../api/event-stream.ts'
 import { cleanLine } from './clean-text.ts'
+import { Icon, type IconName } from './elements.tsx'
+import { Left } from './time.tsx'
 
 /** What went wrong, with its code, and a way to try again. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
@@ -45,5 +47,16 @@ export function Empty({
       <h2>{title}</h2>
       {children}
     </div>
+  )
+}
+
+/** Says when a stream is cut off, and when it tries again. */
+export function StreamNotice({ state }: { state: StreamState | undefined }) {
+  if (state?.is === 'failed') return <ErrorNotice error={state.error} />
+  if (state?.is !== 'lost') return null
+  return (
+    <p class="notice warn" role="status">
+      {cleanLine(state.reason, 300)} It continues in <Left until={state.until} />.
+    </p>
   )
 }

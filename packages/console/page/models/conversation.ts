@@ -8,13 +8,13 @@ import {
   runStream,
   sessionStream,
   startRun,
+  type NewRun,
   type SessionRef
 } from '../api/resources.ts'
-import { randomId } from './random-id.ts'
+import { randomId } from './draft.ts'
 import { RunModel } from './run-model.ts'
 import type { StreamedPart } from './run-items.ts'
 import { toTurns, type SavedTurn } from './saved-turns.ts'
-import type { NewRun } from '../api/start-body.ts'
 
 /** How a message goes out. */
 export type SendOptions = Pick<NewRun, 'whenBusy' | 'afterTurn' | 'files'>

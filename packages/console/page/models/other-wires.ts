@@ -1,6 +1,8 @@
 import { createParser } from 'eventsource-parser'
-import { call, segment, send } from '../api/client.ts'
+import { currentToken } from '../api/access.ts'
+import { call, segment, send, urlOf } from '../api/client.ts'
 import { surfaceUrl } from '../api/config.ts'
+import { runStream } from '../api/resources.ts'
 import type { RunModel } from './run-model.ts'
 
 /** Messages of a wire that are read at most. */
@@ -73,3 +75,30 @@ function eventsOf(runId: string, events: readonly unknown[]): readonly unknown[]
   )
   return from === -1 ? [] : events.slice(from, next === -1 ? undefined : next)
 }
+
+/** The start of a run as a command of curl; undefined if its input is not known, or has files that are not repeated. */
+export function startAsCurl({ start }: Pick<RunModel, 'start'>): string | undefined {
+  if (start?.input === undefined || hasFiles(start.input)) return undefined
+  const body = { input: start.input, ...(start.metadata && { metadata: start.metadata }) }
+  return [
+    `curl -N ${quote(urlOf(`${start.kind}s/${encodeURIComponent(start.name)}/stream`).href)}`,
+    ...authorization(),
+    `-H 'content-type: application/json'`,
+    `-d ${quote(JSON.stringify(body))}`
+  ].join(' \\\n  ')
+}
+
+/** The log of a run as a command of curl. */
+export function logAsCurl(runId: string): string {
+  return [`curl -N ${quote(urlOf(runStream(runId)).href)}`, ...authorization()].join(' \\\n  ')
+}
+
+// The token itself stays in the page.
+const authorization = () => (currentToken() === undefined ? [] : ['-H "authorization: Bearer $TOKEN"'])
+
+/** A word of a POSIX shell: XCU, section 2.2.2. */
+const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+const hasFiles = (input: unknown) =>
+  Array.isArray(input) &&
+  input.some((part) => typeof (part as { sha256?: unknown } | null)?.sha256 === 'string')

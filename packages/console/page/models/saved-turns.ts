@@ -1,4 +1,5 @@
 import type { SessionMessage } from '@svc/contract'
+import type { RunItem, ToolItem } from './run-items.ts'
 
 /** What was said in one run, as the session keeps it. */
 export interface SavedTurn {
@@ -15,4 +16,53 @@ export function toTurns(messages: readonly { runId: string; message: SessionMess
     else turns.push({ runId, messages: [message] })
   }
   return turns
+}
+
+/** A message of the user. */
+export interface AskedItem {
+  readonly kind: 'asked'
+  readonly id: string
+  readonly content: unknown
+}
+
+/** What a turn of a session has to show, as far as its messages have it. */
+export function toItems(messages: readonly SessionMessage[]): (RunItem | AskedItem)[] {
+  const items: (RunItem | AskedItem)[] = []
+  const common = { source: [], at: 0 }
+  for (const [at, message] of messages.entries()) {
+    const id = `saved-${at}`
+    if (message.role === 'user') items.push({ kind: 'asked', id, content: message.content })
+    else if (message.role === 'assistant') {
+      const { text, files = [], toolCalls = [] } = message
+      if (text !== '') items.push({ ...common, kind: 'text', id, text })
+      for (const [index, { type: _, ...file }] of files.entries())
+        items.push({ ...common, kind: 'file', id: `${id}-file-${index}`, part: { type: 'file', ...file } })
+      for (const call of toolCalls) items.push(toToolItem(call))
+    } else {
+      const place = items.findLastIndex(
+        (item) => item.kind === 'tool' && item.toolCallId === message.toolCallId
+      )
+      const call = items[place]
+      if (call?.kind !== 'tool') continue
+      const { result, error } = message
+      items[place] = { ...call, result, error, state: error === undefined ? 'done' : 'failed' }
+    }
+  }
+  return items
+}
+
+function toToolItem({
+  toolCallId,
+  toolName,
+  args
+}: {
+  toolCallId: string
+  toolName: string
+  args: unknown
+}): ToolItem {
+  return {
+    ...{ kind: 'tool', id: toolCallId, source: [], at: 0, toolCallId, toolName, args },
+    ...{ parentToolCallId: undefined, isOfClient: false, draft: '', state: 'called', result: undefined },
+    ...{ error: undefined, durationMs: undefined, approval: undefined }
+  }
 }

@@ -1,7 +1,7 @@
-import { useId } from 'preact/hooks'
+import './schema-form.css'
+import { useId, useState } from 'preact/hooks'
 import { cleanLine } from '../clean-text.ts'
-import { Icon } from '../icon.tsx'
-import { JsonField } from './json-field.tsx'
+import { Icon } from '../elements.tsx'
 import {
   asSchema,
   initialOf,
@@ -11,7 +11,45 @@ import {
   type FieldPlan,
   type Schema
 } from './read-schema.ts'
-import './schema-form.css'
+
+/** Any JSON, entered as text. */
+export function JsonField({
+  id,
+  describedBy,
+  value,
+  onChange,
+  isRequired
+}: {
+  id: string
+  describedBy?: string | undefined
+  value: unknown
+  onChange: (value: unknown) => void
+  isRequired: boolean
+}) {
+  const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)))
+  const change = (element: HTMLTextAreaElement) => {
+    setText(element.value)
+    element.setCustomValidity('')
+    if (element.value.trim() === '') return onChange(undefined)
+    try {
+      onChange(JSON.parse(element.value))
+    } catch (err) {
+      element.setCustomValidity(`This is not JSON: ${(err as Error).message}`)
+    }
+  }
+  return (
+    <textarea
+      class="input code"
+      id={id}
+      aria-describedby={describedBy}
+      required={isRequired}
+      spellcheck={false}
+      placeholder="JSON"
+      value={text}
+      onInput={({ currentTarget }) => change(currentTarget)}
+    />
+  )
+}
 
 interface FieldProps {
   readonly schema: Schema

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { ApiError } from '../../api/client.ts'
 import { getHealth, getReadiness, type HealthReport, type Readiness } from '../../api/resources.ts'
 import { cleanLine } from '../../components/clean-text.ts'
-import { Fact, Facts } from '../../components/facts.tsx'
+import { Fact, Facts } from '../../components/elements.tsx'
 import { ErrorNotice } from '../../components/notice.tsx'
 import { Ago, formatBytes, formatCount, formatDuration } from '../../components/time.tsx'
-import { usePoll } from '../../components/use-poll.ts'
+import { usePoll } from '../../components/hooks.ts'
 import './health.css'
 
 const INTERVAL = 2_000

@@ -1,10 +1,10 @@
 import { hrefOf } from '../../app/router.ts'
 import { ApprovalCard } from '../../components/approval-card.tsx'
 import { cleanLine } from '../../components/clean-text.ts'
-import { Icon } from '../../components/icon.tsx'
+import { Icon } from '../../components/elements.tsx'
 import { InputCard } from '../../components/input-card.tsx'
 import { Empty, ErrorNotice } from '../../components/notice.tsx'
-import { useGradually } from '../../components/use-gradually.ts'
+import { useGradually } from '../../components/hooks.ts'
 import {
   dropFromInbox,
   hasMoreInbox,

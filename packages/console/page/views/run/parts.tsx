@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { StreamedPart } from '../../models/run-items.ts'
 import { cleanLine } from '../../components/clean-text.ts'
-import { Icon } from '../../components/icon.tsx'
+import { Icon } from '../../components/elements.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { formatDuration } from '../../components/time.tsx'
 import { WindowedList } from '../../components/windowed-list.tsx'

@@ -1,23 +1,86 @@
+import './run.css'
+import './log.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { cancelRun } from '../../api/resources.ts'
 import { announce } from '../../app/announcer.tsx'
 import { hrefOf, type Route } from '../../app/router.ts'
-import { cleanLine } from '../../components/clean-text.ts'
-import { Icon } from '../../components/icon.tsx'
+import { cleanLine, cleanText } from '../../components/clean-text.ts'
+import { CopyButton, Fact, Facts, Icon, Status } from '../../components/elements.tsx'
 import { Content } from '../../components/items/content.tsx'
 import { Items } from '../../components/items/items.tsx'
-import { Empty, ErrorNotice } from '../../components/notice.tsx'
-import { Status } from '../../components/status.tsx'
-import { StreamNotice } from '../../components/stream-notice.tsx'
-import { WatchedRun } from '../../models/watched-run.ts'
+import { Empty, ErrorNotice, StreamNotice } from '../../components/notice.tsx'
+import { formatCount, formatDuration, formatTime, now } from '../../components/time.tsx'
+import type { LogModel } from '../../models/log-model.ts'
+import { logAsCurl, startAsCurl } from '../../models/other-wires.ts'
 import type { RunModel } from '../../models/run-model.ts'
-import { Commands } from './commands.tsx'
-import { RunFacts } from './run-facts.tsx'
+import { WatchedRun } from '../../models/watched-run.ts'
 import { Parts } from './parts.tsx'
 import { Timeline } from './timeline.tsx'
 import { RunWires } from './wires.tsx'
-import './run.css'
-import './log.css'
+
+/** The run as commands for a shell. */
+function Commands({ run }: { run: RunModel }) {
+  void run.version.value
+  const start = startAsCurl(run)
+  return (
+    <div class="view-body stack commands">
+      <Command title="Start such a run" text={start} />
+      {start === undefined && <p class="hint">The input of this run is not recorded, or has files.</p>}
+      <Command title="Read its log, and follow it" text={logAsCurl(run.runId)} />
+    </div>
+  )
+}
+
+function Command({ title, text }: { title: string; text: string | undefined }) {
+  return (
+    <section class="stack">
+      <div class="row">
+        <h2>{title}</h2>
+        {text !== undefined && <CopyButton text={text} label={`Copy: ${title}`} />}
+      </div>
+      {text !== undefined && (
+        <pre tabIndex={0} role="group" aria-label={title}>
+          <code>{cleanText(text)}</code>
+        </pre>
+      )}
+    </section>
+  )
+}
+
+/** What is known of a run at a glance. */
+function RunFacts({ run, log }: { run: RunModel; log: LogModel }) {
+  void run.version.value
+  const { runId, start, startedAt, endedAt, isOver, finish, usage } = run
+  const firstToken = log.spans.find(({ firstAt }) => firstAt !== undefined)
+  const end = endedAt ?? (isOver ? startedAt : now.value)
+  return (
+    <Facts>
+      {startedAt !== undefined && <Fact name="Started">{formatTime(startedAt)}</Fact>}
+      {startedAt !== undefined && end !== undefined && (
+        <Fact name="Duration">{formatDuration(Math.max(0, end - startedAt))}</Fact>
+      )}
+      {firstToken !== undefined && (
+        <Fact name="First token">{formatDuration(firstToken.firstAt! - firstToken.from)}</Fact>
+      )}
+      {usage !== undefined && (
+        <Fact name="Tokens">
+          {formatCount(usage.promptTokens)} in, {formatCount(usage.completionTokens)} out
+        </Fact>
+      )}
+      {finish !== undefined && <Fact name="Finished">{cleanLine(finish.finishReason, 40)}</Fact>}
+      <Fact name="Parts">{formatCount(log.parts.length)}</Fact>
+      {Object.entries(start?.metadata ?? {}).map(([key, value]) => (
+        <Fact key={key} name={cleanLine(key, 40)}>
+          {cleanLine(value, 80)}
+        </Fact>
+      ))}
+      <Fact name="Id">
+        <code class="ellipsis">{cleanLine(runId, 60)}</code>
+        <CopyButton text={runId} label="Copy the id" />
+      </Fact>
+    </Facts>
+  )
+}
 
 const TABS = {
   timeline: 'Timeline',

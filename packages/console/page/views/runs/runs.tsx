@@ -1,16 +1,66 @@
+import './runs.css'
 import type { RunStatus } from '@svc/contract'
-import { useCallback, useMemo } from 'preact/hooks'
-import { hrefOf, type Route } from '../../app/router.ts'
+import { useCallback, useMemo, useState } from 'preact/hooks'
 import type { RunFilter, RunItem } from '../../api/resources.ts'
+import { goTo, hrefOf, type Route } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'
+import { Status, STATUS_LABELS } from '../../components/elements.tsx'
+import { usePoll } from '../../components/hooks.ts'
 import { Empty, ErrorNotice } from '../../components/notice.tsx'
-import { Status, STATUS_LABELS } from '../../components/status.tsx'
 import { Ago, formatCount, formatDuration, now } from '../../components/time.tsx'
-import { usePoll } from '../../components/use-poll.ts'
 import { WindowedList } from '../../components/windowed-list.tsx'
 import { RunList } from '../../models/run-list.ts'
-import { RunFilters } from './run-filters.tsx'
-import './runs.css'
+
+/** Selects runs; what is selected is in the address, so that it can be shared and comes back. */
+function RunFilters({ query }: { query: Route['query'] }) {
+  const [name, setName] = useState(query['name'] ?? '')
+  const [metadata, setMetadata] = useState(query['metadata'] ?? '')
+  const apply = (change: Record<string, string>) =>
+    goTo(hrefOf(['runs'], { ...query, ...change }), { replace: true })
+  const submit = (event: Event) => {
+    event.preventDefault()
+    apply({ name: name.trim(), metadata: metadata.trim() })
+  }
+  return (
+    <form class="run-filters end" role="search" onSubmit={submit}>
+      <select
+        class="input"
+        aria-label="State"
+        value={query['status'] ?? ''}
+        onChange={({ currentTarget }) => apply({ status: currentTarget.value })}
+      >
+        <option value="">All states</option>
+        {Object.entries(STATUS_LABELS).map(([status, label]) => (
+          <option value={status}>{label}</option>
+        ))}
+      </select>
+      <input
+        class="input"
+        type="search"
+        aria-label="Name"
+        placeholder="Name"
+        maxLength={128}
+        value={name}
+        onInput={({ currentTarget }) => setName(currentTarget.value)}
+        onBlur={submit}
+      />
+      <input
+        class="input"
+        type="search"
+        aria-label="Metadata, as key=value"
+        placeholder="key=value"
+        pattern="[^=]+=.*"
+        title="key=value"
+        value={metadata}
+        onInput={({ currentTarget }) => setMetadata(currentTarget.value)}
+        onBlur={submit}
+      />
+      <button type="submit" class="visually-hidden">
+        Filter
+      </button>
+    </form>
+  )
+}
 
 /** Milliseconds between looks at the newest runs. */
 const POLL = 2_000

@@ -9,10 +9,10 @@ import {
 import { announce } from '../../app/announcer.tsx'
 import { goTo, hrefOf } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'
-import { Icon } from '../../components/icon.tsx'
+import { Icon } from '../../components/elements.tsx'
 import { ErrorNotice } from '../../components/notice.tsx'
 import { Ago } from '../../components/time.tsx'
-import { useLoad } from '../../components/use-load.ts'
+import { useLoad } from '../../components/hooks.ts'
 import { Turns } from './turns.tsx'
 
 /** Turns of a page. */

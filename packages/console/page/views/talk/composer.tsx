@@ -1,7 +1,7 @@
 import type { RunnableMetadata } from '@svc/contract'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { cleanLine } from '../../components/clean-text.ts'
-import { Icon } from '../../components/icon.tsx'
+import { Icon } from '../../components/elements.tsx'
 import { asSchema, initialOf } from '../../components/schema-form/read-schema.ts'
 import { SchemaForm } from '../../components/schema-form/schema-form.tsx'
 import { formatBytes } from '../../components/time.tsx'

@@ -1,23 +1,62 @@
-import type { RunnableKind } from '@svc/contract'
+import './talk.css'
+import type { RunnableKind, RunnableMetadata } from '@svc/contract'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { getRunnable } from '../../api/resources.ts'
 import { announce } from '../../app/announcer.tsx'
 import { goTo, hrefOf, type Route } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'
-import { Icon } from '../../components/icon.tsx'
-import { ErrorNotice } from '../../components/notice.tsx'
-import { useLoad } from '../../components/use-load.ts'
+import { Icon } from '../../components/elements.tsx'
+import { useLoad } from '../../components/hooks.ts'
+import { Empty, ErrorNotice } from '../../components/notice.tsx'
 import { Conversation } from '../../models/conversation.ts'
-import { inputOf, type Draft } from '../../models/draft.ts'
-import { isKind } from '../../models/kinds.ts'
-import { randomId } from '../../models/random-id.ts'
+import { inputOf, randomId, type Draft } from '../../models/draft.ts'
+import { isKind, KIND_TITLES, KINDS, listAllRunnables } from '../../models/kinds.ts'
 import { CallBar, canCall, useCall } from './call-bar.tsx'
-import { Choose } from './choose.tsx'
 import { Composer } from './composer.tsx'
 import { Transcript } from './transcript.tsx'
-import type { Again } from './turn.tsx'
-import { useEdit } from './use-edit.ts'
-import './talk.css'
+import { useEdit, type Again } from './turn.tsx'
+
+/** Everything that can be talked to. */
+function Choose() {
+  const all = useLoad(listAllRunnables, [])
+  const isEmpty = all.value?.every((list) => list.length === 0) ?? false
+  return (
+    <>
+      <header class="view-head">
+        <h1>Who do you want to talk to?</h1>
+      </header>
+      <div class="view-body stack">
+        {all.error !== undefined && <ErrorNotice error={all.error} onRetry={all.reload} />}
+        {isEmpty && (
+          <Empty icon="talk" title="Nobody is here">
+            <p>The service has no agents, teams or workflows that you may run.</p>
+          </Empty>
+        )}
+        {all.value?.map(
+          (list, at) => list.length > 0 && <Group key={at} title={KIND_TITLES[KINDS[at]!]} list={list} />
+        )}
+      </div>
+    </>
+  )
+}
+
+function Group({ title, list }: { title: string; list: readonly RunnableMetadata[] }) {
+  return (
+    <section class="stack">
+      <h2>{title}</h2>
+      <ul class="cards">
+        {list.map(({ kind, name, description }) => (
+          <li key={name}>
+            <a class="card" href={hrefOf(['talk', kind, name])}>
+              <strong>{cleanLine(name, 100)}</strong>
+              {description !== undefined && <span class="hint">{cleanLine(description, 160)}</span>}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
 
 /** `#/talk`: whom to talk to; `#/talk/agent/name`: a new conversation; `#/talk/agent/name/session`: one that continues. */
 export function Talk({ route }: { route: Route }) {

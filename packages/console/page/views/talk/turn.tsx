@@ -1,15 +1,15 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { hrefOf } from '../../app/router.ts'
-import { Icon } from '../../components/icon.tsx'
-import { memo } from '../../components/memo.tsx'
-import { Status } from '../../components/status.tsx'
-import { formatCount, formatDuration } from '../../components/time.tsx'
-import { isScreenshot } from '../../models/film.ts'
-import type { SavedTurn } from '../../models/saved-turns.ts'
-import type { RunItem } from '../../models/run-items.ts'
-import type { RunModel } from '../../models/run-model.ts'
-import { toItems } from '../../models/saved-items.ts'
+import { Icon, memo, Status } from '../../components/elements.tsx'
 import { Content } from '../../components/items/content.tsx'
 import { Items } from '../../components/items/items.tsx'
+import { formatCount, formatDuration } from '../../components/time.tsx'
+import type { Conversation } from '../../models/conversation.ts'
+import { draftOf, type Draft } from '../../models/draft.ts'
+import { isScreenshot } from '../../models/film.ts'
+import type { RunItem } from '../../models/run-items.ts'
+import type { RunModel } from '../../models/run-model.ts'
+import { toItems, type SavedTurn } from '../../models/saved-turns.ts'
 
 /** What a visitor may do with a turn: change its message, or send it again; a branch of the session begins. */
 export interface Again {
@@ -119,4 +119,47 @@ function Foot({
       </a>
     </div>
   )
+}
+
+/** An earlier message that is changed. */
+interface Edit {
+  readonly runId: string
+  readonly draft: Draft
+  /** The turn that the changed message follows; null at the beginning, undefined after everything. */
+  readonly after: string | null | undefined
+}
+
+/** Changes earlier messages of a conversation, and repeats them. */
+export function useEdit(conversation: Conversation) {
+  const [current, setCurrent] = useState<Edit>()
+  const [error, setError] = useState<unknown>()
+  const abort = useMemo(() => new AbortController(), [conversation])
+  const end = () => setCurrent(undefined)
+  useEffect(() => {
+    end()
+    setError(undefined)
+    return () => abort.abort()
+  }, [conversation])
+
+  const read = (runId: string, then: (edit: Edit) => void) => {
+    setError(undefined)
+    const live = conversation.runs.value.find((run) => run.runId === runId)
+    const after = conversation.turnBefore(runId)
+    draftOf(runId, live, abort.signal).then(
+      (draft) => {
+        if (!abort.signal.aborted) then({ runId, draft, after })
+      },
+      (err: unknown) => {
+        if (!abort.signal.aborted) setError(err)
+      }
+    )
+  }
+  return {
+    current,
+    error,
+    end,
+    begin: (runId: string) => read(runId, setCurrent),
+    repeat: (runId: string, send: (draft: Draft, after: Edit['after']) => void) =>
+      read(runId, ({ draft, after }) => send(draft, after))
+  }
 }
