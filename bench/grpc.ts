@@ -121,12 +121,19 @@ function textOf({ parts }: Artifact): string {
 function toRequest(): object {
   const part = {
     content: { $case: 'text', value: 'What does the fox do?' },
-    ...{ filename: '', mediaType: '', metadata: undefined }
+    filename: '',
+    mediaType: '',
+    metadata: undefined
   }
   const message = {
     messageId: crypto.randomUUID(),
-    ...{ contextId: '', taskId: '', role: 1, parts: [part], metadata: undefined },
-    ...{ extensions: [], referenceTaskIds: [] }
+    contextId: '',
+    taskId: '',
+    role: 1,
+    parts: [part],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: []
   }
   return { tenant: '', message, configuration: undefined, metadata: undefined }
 }

@@ -18,8 +18,12 @@ const executor: AgentExecutor = {
     const about = { taskId, contextId, metadata: undefined }
     bus.publish(
       AgentEvent.task({
-        ...{ id: taskId, contextId, status: statusOf(TaskState.TASK_STATE_SUBMITTED) },
-        ...{ artifacts: [], history: [userMessage], metadata: { agentName: quick.name } }
+        id: taskId,
+        contextId,
+        status: statusOf(TaskState.TASK_STATE_SUBMITTED),
+        artifacts: [],
+        history: [userMessage],
+        metadata: { agentName: quick.name }
       })
     )
     bus.publish(AgentEvent.statusUpdate({ ...about, status: statusOf(TaskState.TASK_STATE_WORKING) }))
@@ -29,8 +33,12 @@ const executor: AgentExecutor = {
       AgentEvent.artifactUpdate({
         ...about,
         artifact: {
-          ...{ artifactId: 'answer', name: '', description: '', parts: [toPart(text)] },
-          ...{ metadata: undefined, extensions: [] }
+          artifactId: 'answer',
+          name: '',
+          description: '',
+          parts: [toPart(text)],
+          metadata: undefined,
+          extensions: []
         },
         append: false,
         lastChunk: true

@@ -49,9 +49,14 @@ const chat = {
 const thread = {
   path: '/api/ag-ui/quick',
   body: {
-    ...{ threadId: UNIQUE, runId: UNIQUE, protocolVersion: '1.0' },
+    threadId: UNIQUE,
+    runId: UNIQUE,
+    protocolVersion: '1.0',
     messages: [{ id: 'm-1', role: 'user', content: input }],
-    ...{ state: {}, tools: [], context: [], forwardedProps: {} }
+    state: {},
+    tools: [],
+    context: [],
+    forwardedProps: {}
   }
 }
 const response = { path: '/v1/responses', body: { model: 'quick', input, stream: true } }

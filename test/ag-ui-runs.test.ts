@@ -35,7 +35,8 @@ function callsOf({ messages }: HttpAgent): ShownCall[] {
   return made
     .toSorted((one, other) => placeOf(one) - placeOf(other))
     .map(({ id, function: { name, arguments: args } }) => ({
-      ...{ id, name },
+      id,
+      name,
       key: (JSON.parse(args) as { key?: string }).key,
       result: messages.find((each) => each.role === 'tool' && each.toolCallId === id)?.content
     }))
@@ -95,7 +96,10 @@ t.test('random runs of agents, teams and workflows, as the client of AG-UI sees 
           counts.tools++
           const { accept, choice } = answerTo(toolCallId)
           agent.addMessage({
-            ...{ id: `result of ${toolCallId}`, role: 'tool', toolCallId, content: `picked ${choice}` },
+            id: `result of ${toolCallId}`,
+            role: 'tool',
+            toolCallId,
+            content: `picked ${choice}`,
             ...(!accept && { error: 'no' })
           })
         }

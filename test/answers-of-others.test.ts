@@ -47,7 +47,8 @@ async function serveDiary(t: Test) {
     await app.register(http, { prefix: '/api' })
     await app.register(gateway, { transports: ['websocket'] })
     await app.register(a2a, {
-      ...{ basePath: '/a2a', exposeToolResults: true },
+      basePath: '/a2a',
+      exposeToolResults: true,
       pushNotifications: { allowPrivate: true }
     })
     await app.register(agUi)
@@ -61,7 +62,9 @@ async function serveDiary(t: Test) {
     const sessionId = randomUUID()
     const principal = { sub: 'ann', scopes: [] }
     const run = await runs.start(registry.get('agent', 'keeper')!, input, {
-      ...{ principal, sessionId, onDisconnect: 'continue' }
+      principal,
+      sessionId,
+      onDisconnect: 'continue'
     })
     for await (const part of run.parts()) {
       if (part.type === 'tool.approval.request')
@@ -97,12 +100,13 @@ t.test(
         'POST',
         '/ag-ui/keeper',
         {
-          ...{
-            threadId: sessionId,
-            runId: 'r',
-            messages: [{ id: 'm', role: 'user', content: 'eva was here' }]
-          },
-          ...{ tools: [], context: [], state: {}, forwardedProps: {} },
+          threadId: sessionId,
+          runId: 'r',
+          messages: [{ id: 'm', role: 'user', content: 'eva was here' }],
+          tools: [],
+          context: [],
+          state: {},
+          forwardedProps: {},
           resume: [{ interruptId: inputId, status: 'resolved', payload }]
         },
         eva
@@ -201,7 +205,8 @@ t.test(
       },
       'MCP: a call': async ({ runId, inputId }) => {
         const params = {
-          ...{ name: 'keeper', requestState: `${runId}.1` },
+          name: 'keeper',
+          requestState: `${runId}.1`,
           inputResponses: { [inputId]: { action: 'accept', content: { approved: true } } }
         }
         t.match(await rpc('/mcp', 'tools/call', params, eva), { code: Number })

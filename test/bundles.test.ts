@@ -11,8 +11,16 @@ const CONDITION = '@svc/source'
 const PAGE = join(ROOT, 'packages/console/src/built-page.ts')
 /** As in the documents: optional packages, which an app installs if it uses them. */
 const EXTERNAL = [
-  ...['@fastify/jwt', '@grpc/grpc-js', '@modelcontextprotocol/sdk', '@opentelemetry/api', 'bufferutil'],
-  ...['graphile-worker', 'onnxruntime-web', 'pg', 'playwright-core', 'utf-8-validate']
+  '@fastify/jwt',
+  '@grpc/grpc-js',
+  '@modelcontextprotocol/sdk',
+  '@opentelemetry/api',
+  'bufferutil',
+  'graphile-worker',
+  'onnxruntime-web',
+  'pg',
+  'playwright-core',
+  'utf-8-validate'
 ]
 const isExternal = (id: string) => EXTERNAL.some((name) => id === name || id.startsWith(`${name}/`))
 
@@ -96,8 +104,11 @@ async function starts(t: Test, name: string): Promise<void> {
 
 t.test('esbuild', async (t) => {
   const common = {
-    ...{ entryPoints: [entry], bundle: true, conditions: [CONDITION], external: EXTERNAL },
-    ...{ alias: { '#page': PAGE } }
+    entryPoints: [entry],
+    bundle: true,
+    conditions: [CONDITION],
+    external: EXTERNAL,
+    alias: { '#page': PAGE }
   }
   const js =
     "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url)"
@@ -123,10 +134,16 @@ t.test('esbuild', async (t) => {
 t.test('rolldown', async (t) => {
   const resolveOptions = { conditionNames: [CONDITION], alias: { '#page': PAGE } }
   const bundle = await rolldown({
-    ...{ input: entry, platform: 'node', external: isExternal, resolve: resolveOptions, logLevel: 'silent' }
+    input: entry,
+    platform: 'node',
+    external: isExternal,
+    resolve: resolveOptions,
+    logLevel: 'silent'
   })
   await bundle.write({
-    ...{ dir: join(dir, 'out'), format: 'esm', entryFileNames: 'rolldown.mjs' },
+    dir: join(dir, 'out'),
+    format: 'esm',
+    entryFileNames: 'rolldown.mjs',
     chunkFileNames: 'rolldown-[hash].mjs'
   })
   await bundle.close()
@@ -135,7 +152,11 @@ t.test('rolldown', async (t) => {
 
 t.test('webpack', async (t) => {
   const compiler = webpack({
-    ...{ entry, target: 'node', mode: 'none', devtool: false, context: ROOT },
+    entry,
+    target: 'node',
+    mode: 'none',
+    devtool: false,
+    context: ROOT,
     output: { path: join(dir, 'out'), filename: 'webpack.cjs', chunkFilename: 'webpack-[id].cjs' },
     resolve: { conditionNames: [CONDITION, '...'], alias: { '#page': PAGE } },
     module: { rules: [{ test: /\.ts$/, loader: join(dir, 'strip-types.cjs') }] },

@@ -14,7 +14,11 @@ t.test('three nodes lose, repeat and change nothing while everything fails', { s
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
   t.comment(`SEED=${seed}`)
   const chaos = await runChaos({
-    ...{ postgres, runs: 40, seed, atOnce: 20, clockShifts: [-300_000, 0, 300_000] },
+    postgres,
+    runs: 40,
+    seed,
+    atOnce: 20,
+    clockShifts: [-300_000, 0, 300_000],
     lease: { ttl: 1_500, beat: 300 },
     times: {
       kill: [2_000, 4_000],

@@ -70,7 +70,9 @@ t.test('every surface refuses a foreign page that brings a cookie, whatever else
     async (headers, token) => {
       const inHeader = place === 'header' && token !== undefined
       const socket = io(origin, {
-        ...{ transports: ['websocket'], forceNew: true, reconnection: false },
+        transports: ['websocket'],
+        forceNew: true,
+        reconnection: false,
         extraHeaders: { ...(inHeader && { authorization: `Bearer ${token}` }), ...headers },
         ...(place === 'auth' && token !== undefined && { auth: { token } })
       })

@@ -34,7 +34,10 @@ const said = (prompt: readonly { role: string; content: unknown }[]) => {
 function makeRunnables() {
   const tool = (name: string, approval: boolean) =>
     defineTool({
-      ...{ name, approval, description: 'Notes', input: Type.Object({ text: Type.String() }) },
+      name,
+      approval,
+      description: 'Notes',
+      input: Type.Object({ text: Type.String() }),
       execute: ({ text }) => ({ noted: text })
     })
   const [note, pay] = [tool('note', false), tool('pay', true)]

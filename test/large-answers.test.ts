@@ -82,7 +82,10 @@ for (const [what, path] of Object.entries(WHOLE))
 
 void t.test('a client that does not read has no more than a connection takes', async (t) => {
   const batch = Array.from({ length: 100 }, (_, id) => ({
-    ...{ jsonrpc: '2.0', id, method: 'resources/read', params: { uri: `run://${first}` } }
+    jsonrpc: '2.0',
+    id,
+    method: 'resources/read',
+    params: { uri: `run://${first}` }
   }))
   const STREAMS: Record<string, { open: () => ReturnType<typeof get>; all: number }> = {
     'AG-UI connect': { open: () => get(`${origin}/ag-ui/plain/threads/c/connect`), all: 6 * PAGES },

@@ -53,7 +53,8 @@ async function buildNodes(t: Test) {
     await admin.end()
   })
   return {
-    ...{ first, second },
+    first,
+    second,
     goOn: () => goOn.resolve(),
     declareFirstDead: () => admin.query(`delete from ${schema}.node where node_id = $1`, [rows[0]!.node_id])
   }

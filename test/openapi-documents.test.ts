@@ -74,8 +74,14 @@ t.test('every OpenAPI document is valid, and clients are generated from it', asy
   const dir = t.testdir({ 'package.json': '{ "type": "module" }' })
   const documents = { ...(await documentsOfDemo(t, dir)), ...(await documentsOfHttp()) }
   t.strictSame(Object.keys(documents), [
-    ...['http', 'uiStream', 'mcp', 'agUi', 'openai'],
-    ...['httpNamed', 'httpEmpty', 'httpDressed']
+    'http',
+    'uiStream',
+    'mcp',
+    'agUi',
+    'openai',
+    'httpNamed',
+    'httpEmpty',
+    'httpDressed'
   ])
   for (const [name, document] of Object.entries(documents)) {
     t.equal(document.openapi, '3.0.3', name)

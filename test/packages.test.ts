@@ -150,8 +150,17 @@ t.test('error classes have types under the resolution of bundlers', async (t) =>
       '--noEmit',
       '--ignoreConfig',
       '--strict',
-      ...['--target', 'esnext', '--module', 'esnext', '--moduleResolution', 'bundler'],
-      ...['--skipLibCheck', 'false', '--types', 'node', ...errors]
+      '--target',
+      'esnext',
+      '--module',
+      'esnext',
+      '--moduleResolution',
+      'bundler',
+      '--skipLibCheck',
+      'false',
+      '--types',
+      'node',
+      ...errors
     ],
     root
   )

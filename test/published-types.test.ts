@@ -144,13 +144,11 @@ t.test(
       const path = realpathSync(join(ROOT, 'node_modules', fastify))
       // The plugins of others resolve it from their own folders, unless it is mapped.
       const compilerOptions = {
-        ...{
-          noEmit: true,
-          module: 'nodenext',
-          types: ['node'],
-          typeRoots: [node],
-          paths: { fastify: [path] }
-        }
+        noEmit: true,
+        module: 'nodenext',
+        types: ['node'],
+        typeRoots: [node],
+        paths: { fastify: [path] }
       }
       const config = join(folder, `${node}.json`)
       writeFileSync(config, JSON.stringify({ compilerOptions, files: ['entries.ts'] }))

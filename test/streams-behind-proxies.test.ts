@@ -26,7 +26,12 @@ const STREAMS: Record<string, { path: string; body: object; headers?: Record<str
   'ag-ui': {
     path: '/ag-ui/agent/speaker',
     body: {
-      ...{ threadId: 't', runId: 'r', state: {}, tools: [], context: [], forwardedProps: {} },
+      threadId: 't',
+      runId: 'r',
+      state: {},
+      tools: [],
+      context: [],
+      forwardedProps: {},
       messages: [{ id: 'm', role: 'user', content: 'Hi' }]
     }
   },
@@ -39,7 +44,9 @@ const STREAMS: Record<string, { path: string; body: object; headers?: Record<str
     path: '/mcp',
     headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' },
     body: {
-      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
       params: { name: 'speaker', arguments: { message: 'Hi' }, _meta: { progressToken: 1 } }
     }
   },
@@ -166,7 +173,8 @@ function forwardResponse(origin: string): RequestHandler {
     const hasBody = method !== 'GET'
     const { host: _, connection: __, 'accept-encoding': ___, ...passed } = headers as Record<string, string>
     const response = await fetch(origin + url, {
-      ...{ method, headers: passed },
+      method,
+      headers: passed,
       ...(hasBody && { body: Readable.toWeb(request) as ReadableStream, duplex: 'half' as const })
     })
     reply.status(response.status)

@@ -40,7 +40,9 @@ async function serveBehind(t: Test, { trustProxy = false, given = false }) {
   await app.register(openAi, { prefix: '/v1', ...urlOf('/v1') })
   await app.register(a2a, { basePath: '/a2a', agents: [painter], ...urlOf('/a2a') })
   await app.register(mcp, {
-    ...{ registry, authorizationServers: ['https://auth.example'], ...urlOf('/mcp') },
+    registry,
+    authorizationServers: ['https://auth.example'],
+    ...urlOf('/mcp'),
     authenticate: ({ token }) => (token === 'x' ? { sub: 'x', scopes: [] } : null)
   })
   const inside = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -94,13 +96,20 @@ async function linksOf(client: Client): Promise<Record<string, string>> {
   const planned = { kind: 'agent', name: 'planned', cron: '0 9 * * *', input: 'Hi' }
   const page = await client.follow(`${PREFIX}/api/agents?limit=1`)
   const painted = await client.post('/v1/chat/completions', {
-    ...{ model: 'painter', messages: [{ role: 'user', content: 'Hi' }] }
+    model: 'painter',
+    messages: [{ role: 'user', content: 'Hi' }]
   })
   const chat = await client.post('/api/chat/agent/painter', {
-    ...{ id: 'c', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] }
+    id: 'c',
+    messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]
   })
   const thread = await client.post('/api/ag-ui/agent/painter', {
-    ...{ threadId: 't', runId: 'r', state: {}, tools: [], context: [], forwardedProps: {} },
+    threadId: 't',
+    runId: 'r',
+    state: {},
+    tools: [],
+    context: [],
+    forwardedProps: {},
     messages: [{ id: 'm', role: 'user', content: 'Hi' }]
   })
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hi' }] }
@@ -146,8 +155,10 @@ t.test('a prefix is believed of trusted proxies only, and if it is a path', asyn
     const response = await fetch(`${base}/api/agents/asker/run`, {
       method: 'POST',
       headers: {
-        ...{ 'content-type': 'application/json', prefer: 'respond-async' },
-        ...{ ...FORWARDED, 'x-forwarded-prefix': prefix }
+        'content-type': 'application/json',
+        prefer: 'respond-async',
+        ...FORWARDED,
+        'x-forwarded-prefix': prefix
       },
       body: JSON.stringify({ input: 'Hi' })
     })

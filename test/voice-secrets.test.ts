@@ -38,10 +38,7 @@ function recordSpans() {
     spans.push({ name, given })
     const take = (...values: unknown[]) => given.push(values)
     const context = { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags: 1 }
-    return {
-      ...{ setAttribute: take, setAttributes: take, setStatus: take, end: take },
-      spanContext: () => context
-    }
+    return { setAttribute: take, setAttributes: take, setStatus: take, end: take, spanContext: () => context }
   }
   return { spans, tracerProvider: { getTracer: () => ({ startSpan }) } as unknown as TracerProvider }
 }

@@ -29,7 +29,9 @@ async function startCall(t: Test, voice: Partial<RealtimeOptions> = {}) {
   const { app, origin } = await servePhone(t, script)
   const openai = createOpenAI({ baseURL: `${origin}/v1`, apiKey: 'none' })
   const live = new VoiceAgent({
-    ...{ name: 'live', registry: createRegistry(), turns: { silence: 200 } },
+    name: 'live',
+    registry: createRegistry(),
+    turns: { silence: 200 },
     model: openai.experimental_realtime('phone', { api: 'realtime' }),
     ...voice
   })
@@ -37,7 +39,8 @@ async function startCall(t: Test, voice: Partial<RealtimeOptions> = {}) {
   t.teardown(() => engine.close())
   const link = voiceLink({ playback: 'reports' })
   const call = defineRunnable({
-    ...{ kind: 'agent', name: 'live' },
+    kind: 'agent',
+    name: 'live',
     stream: (_input, context) => live.converse(link, context)
   })
   const run = await engine.start(call, 'call')

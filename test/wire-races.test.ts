@@ -55,7 +55,11 @@ t.test('two wires answer at once: one answer counts, and every wire shows it', a
   t.teardown(() => Promise.all(wires.map(async (wire) => wire.close?.())))
 
   const jobOf = (plan: Plan): WireJob => ({
-    ...{ id: plan.id, kind: 'agent', name: 'solo', input: JSON.stringify(plan), callsClient: false }
+    id: plan.id,
+    kind: 'agent',
+    name: 'solo',
+    input: JSON.stringify(plan),
+    callsClient: false
   })
   const race = async (one: Wire, two: Wire, index: number) => {
     const plan: Plan = { id: `race-${index}`, steps: [[{ tool: 'send' }]] }
@@ -63,7 +67,10 @@ t.test('two wires answer at once: one answer counts, and every wire shows it', a
     const { runId, sessionId } = await wires[0]!.start(job, 0)
     const log = new FollowedLog()
     const run: WireRun = {
-      ...{ job, runId, sessionId, hasSession: true },
+      job,
+      runId,
+      sessionId,
+      hasSession: true,
       beyond: (seq) => log.beyond(seq),
       progress: () => log.progress()
     }

@@ -35,7 +35,10 @@ await app.register(http, { prefix: '/api' })
 const x = { name: 'x', instructions: 'Be brief.', registry: agents }
 new Agent({ ...x, model: scriptedModel(() => ({ text: ['Hello', ' there.'] }), { record: false }) })
 const erase = defineTool({
-  ...{ name: 'erase', description: 'Erases everything', input: Type.Object({}), approval: true },
+  name: 'erase',
+  description: 'Erases everything',
+  input: Type.Object({}),
+  approval: true,
   execute: () => 'erased'
 })
 const call = { toolCalls: [{ toolName: 'erase', args: {} }] }

@@ -64,7 +64,11 @@ async function soakRaces(count: number): Promise<Finding[]> {
 async function soakChaos(runs: number, seed: number): Promise<Finding[]> {
   const chaos = await runChaos({
     postgres: await startPostgres(),
-    ...{ runs, seed, atOnce: 100, lease: LEASE, clockShifts: [-300_000, 0, 300_000] },
+    runs,
+    seed,
+    atOnce: 100,
+    lease: LEASE,
+    clockShifts: [-300_000, 0, 300_000],
     times: {
       kill: [5_000, 10_000],
       stop: [20_000, 40_000],

@@ -85,7 +85,10 @@ const ROUTES: Record<string, Read> = {
       server,
       '/api/mcp',
       Array.from({ length: 10 }, (_, id) => ({
-        ...{ jsonrpc: '2.0', id, method: 'resources/read', params: { uri: `run://${said}` } }
+        jsonrpc: '2.0',
+        id,
+        method: 'resources/read',
+        params: { uri: `run://${said}` }
       }))
     ),
   'UI chat': (server) => get(server, '/api/chat/said/large?limit=1000'),

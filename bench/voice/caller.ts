@@ -61,7 +61,8 @@ export class Caller implements VoiceLink {
       this.received += output.audio.byteLength / 2
       if (this.reportsPlayback)
         this.push({
-          ...{ type: 'played', itemId: output.itemId },
+          type: 'played',
+          itemId: output.itemId,
           ms: output.startMs + (output.audio.byteLength / 2 / RATE) * 1_000
         })
     } else this.outputs.push({ output, at })

@@ -18,13 +18,14 @@ export interface SpokenQuestion {
 }
 
 const QUESTIONS = [
-  ...[
-    'what is twelve times seven',
-    'what is fifty plus two',
-    'what is twenty divided by four',
-    'good morning'
-  ],
-  ...['what is nine plus eight', 'what is eleven minus seven', 'what is ten times ten', 'thank you']
+  'what is twelve times seven',
+  'what is fifty plus two',
+  'what is twenty divided by four',
+  'good morning',
+  'what is nine plus eight',
+  'what is eleven minus seven',
+  'what is ten times ten',
+  'thank you'
 ]
 /** Of full scale; the rest is silence around the words. */
 const AUDIBLE = 200

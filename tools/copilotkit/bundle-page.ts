@@ -5,7 +5,11 @@ import { build } from 'esbuild'
 export async function bundlePage(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [resolve(import.meta.dirname, 'page.jsx')],
-    ...{ bundle: true, write: false, format: 'esm', jsx: 'automatic', logLevel: 'silent' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    jsx: 'automatic',
+    logLevel: 'silent',
     define: { 'process.env.NODE_ENV': '"production"' }
   })
   return outputFiles[0]!.text

@@ -39,7 +39,8 @@ export async function serveDemo(): Promise<ServedDemo> {
     const reply = await fetch(`${origin}/api/${path}`, {
       method,
       headers: {
-        ...{ authorization: `Bearer ${token}`, prefer: 'respond-async' },
+        authorization: `Bearer ${token}`,
+        prefer: 'respond-async',
         'content-type': 'application/json'
       },
       body: JSON.stringify(body)

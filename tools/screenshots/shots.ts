@@ -20,7 +20,9 @@ export function listShots({ teamRun, agentRun, browserRun }: Content, { shelf }:
     { view: 'runs', path: 'runs', prepare: see('.run-row') },
     { view: 'sessions', path: 'sessions', prepare: see('.session-row') },
     {
-      ...{ view: 'sessions', name: 'session', path: `sessions/agent/assistant/${BRANCHED}` },
+      view: 'sessions',
+      name: 'session',
+      path: `sessions/agent/assistant/${BRANCHED}`,
       prepare: see('.branches')
     },
     { view: 'inbox', path: 'inbox', prepare: seeInbox },
@@ -28,22 +30,24 @@ export function listShots({ teamRun, agentRun, browserRun }: Content, { shelf }:
     { view: 'registry', path: 'registry', prepare: see('.registry-list code') },
     { view: 'run', path: `run/${teamRun}`, prepare: see('.span') },
     {
-      ...{ view: 'run', name: 'run-parts', path: `run/${agentRun}?tab=parts` },
+      view: 'run',
+      name: 'run-parts',
+      path: `run/${agentRun}?tab=parts`,
       async prepare(page) {
         await page.getByRole('button', { name: /tool\.result read_stock/ }).click()
         await page.locator('.part-detail').waitFor()
       }
     },
     {
-      ...{ view: 'run', name: 'run-wires', path: `run/${agentRun}?tab=wires` },
+      view: 'run',
+      name: 'run-wires',
+      path: `run/${agentRun}?tab=wires`,
       prepare: see('.run-wires > :nth-child(4) li')
     },
+    { view: 'browser', path: `browser/${browserRun}`, prepare: see('.shot:nth-child(2) img') },
     {
-      ...{ view: 'browser', path: `browser/${browserRun}` },
-      prepare: see('.shot:nth-child(2) img')
-    },
-    {
-      ...{ view: 'talk', path: 'talk/agent/buyer' },
+      view: 'talk',
+      path: 'talk/agent/buyer',
       async prepare(page) {
         await page
           .getByLabel('Attach files')
@@ -53,7 +57,9 @@ export function listShots({ teamRun, agentRun, browserRun }: Content, { shelf }:
       }
     },
     {
-      ...{ view: 'talk', name: 'talk-team', path: 'talk/team/naming' },
+      view: 'talk',
+      name: 'talk-team',
+      path: 'talk/team/naming',
       async prepare(page) {
         await say(page, 'naming', 'We have a new oolong, smoked over pine. Name it.')
         await page.getByRole('button', { name: 'Approve' }).click()

@@ -100,10 +100,7 @@ export async function buildApp(
   await app.register(consolePage, {
     prefix: '/',
     title: 'Demo',
-    surfaces: {
-      ...{ http: '/api', agui: '/api', a2a: '/a2a' },
-      ...{ responses: OPENAI, realtime: OPENAI }
-    }
+    surfaces: { http: '/api', agui: '/api', a2a: '/a2a', responses: OPENAI, realtime: OPENAI }
   })
   addFrontDoor(app)
 

@@ -52,7 +52,9 @@ async function start(
 ): Promise<string> {
   if (surface === 'a2a') {
     const message = {
-      ...{ role: 'user', messageId: key, metadata: { agentName: name } },
+      role: 'user',
+      messageId: key,
+      metadata: { agentName: name },
       parts: [{ kind: 'text', text: 'Go.' }]
     }
     const { result, error } = await callA2a(url, 'message/send', {

@@ -49,12 +49,23 @@ export function createCluster({
     const name = String.fromCodePoint(97 + index)
     const log = join(folder, `${name}.log`)
     return new ClusterNode(name, {
-      ...{ database: postgres.url, clockShift, timeline, stops },
-      ...{ effects, log, lease, drainTimeout }
+      database: postgres.url,
+      clockShift,
+      timeline,
+      stops,
+      effects,
+      log,
+      lease,
+      drainTimeout
     })
   })
   return {
-    ...{ postgres, nodes, timeline, stops, effects, folder },
+    postgres,
+    nodes,
+    timeline,
+    stops,
+    effects,
+    folder,
     async crashDatabase() {
       timeline.record('database', false)
       await postgres.restart('immediate')

@@ -8,7 +8,8 @@ const RACES: Readonly<Record<string, (one: string, two: string) => Promise<strin
     const [key, owner] = [randomUUID(), randomUUID()]
     const start = (url: string) =>
       post(url, '/api/agents/clerk/run', { input: 'Go.' }, owner, {
-        ...{ prefer: 'respond-async', 'idempotency-key': key }
+        prefer: 'respond-async',
+        'idempotency-key': key
       })
     const answers = await Promise.all([start(one), start(two)])
     const { body } = await get(one, '/api/runs', owner)
@@ -24,12 +25,10 @@ const RACES: Readonly<Record<string, (one: string, two: string) => Promise<strin
   async 'one A2A message'(one, two) {
     const [messageId, owner] = [randomUUID(), randomUUID()]
     const message = {
-      ...{
-        role: 'user',
-        messageId,
-        parts: [{ kind: 'text', text: 'Go.' }],
-        metadata: { agentName: 'talker' }
-      }
+      role: 'user',
+      messageId,
+      parts: [{ kind: 'text', text: 'Go.' }],
+      metadata: { agentName: 'talker' }
     }
     const send = (url: string) =>
       post(

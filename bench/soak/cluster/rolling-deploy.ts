@@ -131,9 +131,7 @@ class Load {
   async #send(method: string, path: string, more = {}, body?: object): Promise<string | undefined> {
     const json = body && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }
     for (;;) {
-      const sent = request(this.#origin + path, {
-        ...{ method, agent: this.#agent, headers: { ...more, ...json } }
-      })
+      const sent = request(this.#origin + path, { method, agent: this.#agent, headers: { ...more, ...json } })
       sent.end(body && JSON.stringify(body))
       try {
         return await this.#receive(sent, `${method} ${path}`)

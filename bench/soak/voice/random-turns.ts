@@ -30,7 +30,9 @@ export async function takeRandomTurns(turns: number, seed: number): Promise<Rand
   const results = new Set<string>()
   let lastPrompt = ''
   const look = defineTool({
-    ...{ name: 'look', description: 'Looks', input: { type: 'object' } },
+    name: 'look',
+    description: 'Looks',
+    input: { type: 'object' },
     async execute() {
       await wait(random.below(15))
       const result = `result-${results.size + 1};`

@@ -104,9 +104,18 @@ function createSurface(
     })
   )
   const facts = {
-    ...{ name, description, version, provider, versions },
-    ...{ documentationUrl, iconUrl, defaultInputModes, defaultOutputModes },
-    ...{ security, preferredBinding, additionalInterfaces },
+    name,
+    description,
+    version,
+    provider,
+    versions,
+    documentationUrl,
+    iconUrl,
+    defaultInputModes,
+    defaultOutputModes,
+    security,
+    preferredBinding,
+    additionalInterfaces,
     pushNotifications: push !== false,
     extendedCard: settings.extendedCard !== undefined,
     extensions: settings.extensions,

@@ -54,8 +54,12 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, wire, policy })
   const keeper = new RunKeeper({ grace: reconnectGrace, control: runs.stores.control, log })
   const admitting = {
-    ...{ runs, exposed, policy, log },
-    ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
+    runs,
+    exposed,
+    policy,
+    log,
+    clientInstructions: settings.clientInstructions,
+    clientTools: settings.clientTools,
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
     errors
   }

@@ -59,37 +59,45 @@ t.test('every option of the CORS and rate limit plugins is accepted', async (t) 
   const taken: HttpOptions[] = [
     {
       cors: {
-        ...{
-          hook: 'onRequest',
-          origin: ['https://a.example'],
-          credentials: true,
-          maxAge: 1,
-          cacheControl: 'no-store'
-        },
-        ...{
-          exposedHeaders: 'x-a',
-          allowedHeaders: ['x-b'],
-          methods: ['GET'],
-          preflightContinue: false,
-          preflight: true
-        },
-        ...{ optionsSuccessStatus: 200, strictPreflight: false, hideOptionsRoute: true, logLevel: 'warn' }
+        hook: 'onRequest',
+        origin: ['https://a.example'],
+        credentials: true,
+        maxAge: 1,
+        cacheControl: 'no-store',
+        exposedHeaders: 'x-a',
+        allowedHeaders: ['x-b'],
+        methods: ['GET'],
+        preflightContinue: false,
+        preflight: true,
+        optionsSuccessStatus: 200,
+        strictPreflight: false,
+        hideOptionsRoute: true,
+        logLevel: 'warn'
       }
     },
     { cors: { delegator: async () => ({ origin: 'https://a.example' }) } },
     {
       rateLimit: {
-        ...{
-          global: true,
-          max: 5,
-          timeWindow: '1 minute',
-          hook: 'onRequest',
-          cache: 10,
-          allowList: ['10.0.0.1']
-        },
-        ...{ skipOnError: true, ban: 2, keyGenerator: () => 'all', ipv6Subnet: 64, continueExceeding: true },
-        ...{ exponentialBackoff: false, enableDraftSpec: true, nameSpace: 'x', groupId: 'x', addHeaders: {} },
-        ...{ addHeadersOnExceeding: {}, onBanReach() {}, onExceeding() {}, onExceeded() {} }
+        global: true,
+        max: 5,
+        timeWindow: '1 minute',
+        hook: 'onRequest',
+        cache: 10,
+        allowList: ['10.0.0.1'],
+        skipOnError: true,
+        ban: 2,
+        keyGenerator: () => 'all',
+        ipv6Subnet: 64,
+        continueExceeding: true,
+        exponentialBackoff: false,
+        enableDraftSpec: true,
+        nameSpace: 'x',
+        groupId: 'x',
+        addHeaders: {},
+        addHeadersOnExceeding: {},
+        onBanReach() {},
+        onExceeding() {},
+        onExceeded() {}
       }
     },
     { rateLimit: { max: () => 5, timeWindow: async () => 1_000, allowList: () => false } },

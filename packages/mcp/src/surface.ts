@@ -54,7 +54,10 @@ export function createSurface(
     policy
   })
   return {
-    ...{ runs, exposed, policy, settings },
+    runs,
+    exposed,
+    policy,
+    settings,
     replies: new OpenReplies(),
     subscriptions: new Subscriptions(),
     identity: identityOf(settings),

@@ -48,7 +48,9 @@ t.test('the code of clients works as it is pasted', async (t) => {
           super({ baseURL, apiKey: 'none', maxRetries: 0 })
         }
       },
-      ...{ z, zodTextFormat, console: { log: (value: unknown) => void printed.push(String(value)) } }
+      z,
+      zodTextFormat,
+      console: { log: (value: unknown) => void printed.push(String(value)) }
     }
     const body = code.replaceAll(/^import .*$/gm, '')
     await new AsyncFunction(...Object.keys(values), body)(...Object.values(values))

@@ -43,8 +43,12 @@ export function createSurface(
     policy
   })
   const surface: CallSurface & Pick<Surface, 'policy'> = {
-    ...{ runs, exposed, policy, log },
-    ...{ clientInstructions: settings.clientInstructions, clientTools: settings.clientTools },
+    runs,
+    exposed,
+    policy,
+    log,
+    clientInstructions: settings.clientInstructions,
+    clientTools: settings.clientTools,
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
     errors
   }

@@ -201,8 +201,13 @@ const port = Type.Object({})
 const PLUGIN_FIELDS = {
   stores: Type.Unsafe<Stores>(
     Type.Object({
-      ...{ runs: port, log: port, sessions: port, memory: port },
-      ...{ tasks: port, checkpoints: port, control: port },
+      runs: port,
+      log: port,
+      sessions: port,
+      memory: port,
+      tasks: port,
+      checkpoints: port,
+      control: port,
       files: Type.Optional(port),
       queue: Type.Optional(port),
       schedules: Type.Optional(port),

@@ -48,7 +48,7 @@ export function createRegistry(options: RegistryOptions = {}): Registry {
   const listeners = new Set<(change: RegistryChange) => Promise<void>>()
   const checks = new Set<(runnable: Runnable) => void>()
   const notify = (change: RegistryChange) => {
-    for (const listener of [...listeners]) void listener(change)
+    for (const listener of Array.from(listeners)) void listener(change)
   }
 
   return {

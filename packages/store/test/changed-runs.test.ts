@@ -44,7 +44,10 @@ const changes = record<Change>({
 })
 const queries = record(
   {
-    ...{ owner: choose.owner, sessionId: choose.sessionId, status: choose.status, since: choose.at },
+    owner: choose.owner,
+    sessionId: choose.sessionId,
+    status: choose.status,
+    since: choose.at,
     scope: record<RunScope>(
       {
         runnables: subarray([...runnables]),

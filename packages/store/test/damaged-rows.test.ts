@@ -56,8 +56,14 @@ await eachDatabase(t, async (t, make) => {
         status: 'completed',
         at: 2,
         result: {
-          ...{ text: 'x', toolCalls: [], usage, structured: null, durationMs: 1 },
-          ...{ runId, sessionId: 's', finishReason: 'stop' }
+          text: 'x',
+          toolCalls: [],
+          usage,
+          structured: null,
+          durationMs: 1,
+          runId,
+          sessionId: 's',
+          finishReason: 'stop'
         }
       })
     const fault = { code: 'RUN_ERR_X', message: 'x', retryable: false, statusCode: 500 }

@@ -119,7 +119,14 @@ function createSurface(
   })
   const { url, clientInstructions, clientTools, onDisconnect, heartbeat } = settings
   return {
-    ...{ runs, exposed, policy, prefix, clientInstructions, clientTools, onDisconnect, heartbeat },
+    runs,
+    exposed,
+    policy,
+    prefix,
+    clientInstructions,
+    clientTools,
+    onDisconnect,
+    heartbeat,
     url: url?.replace(/\/+$/, ''),
     replies: new OpenReplies(),
     providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,

@@ -361,7 +361,9 @@ export function changedRunContract(test: TestStores): void {
     for (let filters = 0; filters < 8; filters++) {
       for (const runnables of [[echo], [echo, { ...echo, kind: 'team', name: 'shout' } as const], []]) {
         const query = {
-          ...{ owner: 'ada', scope: { runnables }, limit: 100 },
+          owner: 'ada',
+          scope: { runnables },
+          limit: 100,
           ...(filters & 1 && { sessionId: 'one' }),
           ...(filters & 2 && { status: 'canceled' as const }),
           ...(filters & 4 && { since: 2_015 })

@@ -189,7 +189,9 @@ class Parrot {
   async #startTurn(itemId = this.#nextId('user'), text: string, audio?: Uint8Array): Promise<void> {
     const link = this.#link
     await link.send({
-      ...{ type: 'item', itemId, previousItemId: this.#previousItemId },
+      type: 'item',
+      itemId,
+      previousItemId: this.#previousItemId,
       ...(audio === undefined && { text })
     })
     if (audio !== undefined) await link.send({ type: 'transcript', itemId, text, final: true })

@@ -311,10 +311,26 @@ export function webhookStoreContract(t: ContractTest, make: MakeStore<WebhookSto
     t.same(
       { ...message, seq: 0 },
       {
-        ...{ runId, registry, kind, name, owner, sessionId, metadata, seq: 0, webhookId: all.webhookId },
+        runId,
+        registry,
+        kind,
+        name,
+        owner,
+        sessionId,
+        metadata,
+        seq: 0,
+        webhookId: all.webhookId,
         deliveryId: `${runId}_${all.webhookId}`,
-        ...{ event: 'run.completed', detail: null, at: completed.at, state: 'pending', dueAt: LATER + 1 },
-        ...{ attempts: 1, lastStatus: null, lastError: null, url: all.url, secrets: all.secrets }
+        event: 'run.completed',
+        detail: null,
+        at: completed.at,
+        state: 'pending',
+        dueAt: LATER + 1,
+        attempts: 1,
+        lastStatus: null,
+        lastError: null,
+        url: all.url,
+        secrets: all.secrets
       }
     )
   })

@@ -136,11 +136,15 @@ function resolveCallModels(
     const common = { openResampler, language }
     return {
       transcribe: liftTranscription(await transcriptionOf(context), {
-        ...{ ...common, rate: rates.input, timeout: times.transcription },
+        ...common,
+        rate: rates.input,
+        timeout: times.transcription,
         ...reportOf('transcription', context, emit)
       }),
       speak: liftSpeech(await speechOf(context), {
-        ...{ ...common, rate: rates.output, timeout: times.speech },
+        ...common,
+        rate: rates.output,
+        timeout: times.speech,
         ...reportOf('speech', context, emit)
       })
     }
@@ -187,11 +191,17 @@ function toCascade(options: CascadeOptions): VoicePlan {
     toolsVary: answer.toolsVary === true,
     details: { voice: 'cascade', members: [answer.name] },
     open: cascadeEngine({
-      ...{ answer, voice, language },
+      answer,
+      voice,
+      language,
       detector: detect,
       turnDetector: end,
       endpoint: {
-        ...{ detect: true, threshold, silence, prefix, interruptAfter: interruptAfter(options) },
+        detect: true,
+        threshold,
+        silence,
+        prefix,
+        interruptAfter: interruptAfter(options),
         maxSilence: Math.max(maxSilence, silence)
       },
       resolveModels: resolveCallModels(options, {

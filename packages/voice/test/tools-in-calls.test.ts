@@ -13,7 +13,10 @@ function slowTool(name: string, approval = false) {
   const done = Promise.withResolvers<string>()
   const began = Promise.withResolvers<void>()
   const tool = defineTool({
-    ...{ name, description: name, input: { type: 'object' }, approval },
+    name,
+    description: name,
+    input: { type: 'object' },
+    approval,
     execute: () => {
       began.resolve()
       return done.promise
@@ -155,7 +158,9 @@ t.test('tools of the client are executed by it, and the answer continues in anot
 
 t.test('a question of a tool is asked aloud, and the next turn answers it', async (t) => {
   const ask = defineTool({
-    ...{ name: 'ask', description: 'Asks', input: { type: 'object' } },
+    name: 'ask',
+    description: 'Asks',
+    input: { type: 'object' },
     execute: async (_args, context) => (await context.ask({ message: 'Which size?' })).content
   })
   const { link, run, parts } = await startCall(t, {

@@ -90,7 +90,8 @@ export class ThreadAgent extends HttpAgent {
     return made
       .filter(({ id }) => id.startsWith(`${runId}-call-`))
       .map(({ id, function: { name, arguments: json } }) => ({
-        ...{ id, name },
+        id,
+        name,
         args: parse(json),
         isClosed: results.has(id)
       }))

@@ -55,7 +55,11 @@ class ResponsesWire implements Wire {
   async start(job: WireJob): Promise<StartedRun> {
     const { id, input, sessionId = `conversation-${id}`, callsClient } = job
     const events = await this.#client.responses.create({
-      ...{ model: modelOf(job), input, conversation: sessionId, background: true, stream: true },
+      model: modelOf(job),
+      input,
+      conversation: sessionId,
+      background: true,
+      stream: true,
       ...(callsClient && { tools: TOOLS })
     })
     const begun = Promise.withResolvers<string>()
@@ -87,7 +91,10 @@ class ResponsesWire implements Wire {
         item.id === asked.id || (asked.kind === 'tool' && item.id === asked.toolCallId)
       if (!items.some(isMeant)) continue
       await this.#client.responses.create({
-        ...{ model: modelOf(run.job), previous_response_id: id, background: true, tools: TOOLS },
+        model: modelOf(run.job),
+        previous_response_id: id,
+        background: true,
+        tools: TOOLS,
         input: items.map(toAnswer)
       })
       return

@@ -24,8 +24,12 @@ export function reportOfLog(parts: Iterable<Part | NumberedPart>): Report {
   const common = { text, calls, asked: [...asked].toSorted() }
   if (end.type === 'error')
     return {
-      ...{ status: 'failed', code: (end as { error: ToolError }).error.code, ...common },
-      ...{ finishReason: undefined, structured: undefined, usage: undefined }
+      status: 'failed',
+      code: (end as { error: ToolError }).error.code,
+      ...common,
+      finishReason: undefined,
+      structured: undefined,
+      usage: undefined
     }
   const status = finishReason === 'canceled' ? 'canceled' : 'completed'
   return { status, code: undefined, finishReason, ...common, structured, usage }

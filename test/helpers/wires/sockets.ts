@@ -40,7 +40,10 @@ class SocketWire implements Wire {
     const socket = this.#connect()
     const events = new RunEvents(socket, kind)
     const { runId } = await ask(socket, `${kind}.run`, {
-      ...{ name, input, onDisconnect: 'continue', parts: true },
+      name,
+      input,
+      onDisconnect: 'continue',
+      parts: true,
       ...(sessionId !== undefined && { sessionId }),
       ...(callsClient && { tools: [PICK] })
     })

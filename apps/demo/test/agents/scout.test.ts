@@ -44,7 +44,7 @@ t.test('the scout of one demo', needsChromium, async (t) => {
       const response = await fetch(`${origin}/api/runs/${runId}/files/${fileId}`)
       t.equal(response.headers.get('content-type'), 'image/jpeg')
       const bytes = new Uint8Array(await response.arrayBuffer())
-      t.strictSame([...bytes.slice(0, 3)], [0xff, 0xd8, 0xff])
+      t.strictSame(Array.from(bytes.slice(0, 3)), [0xff, 0xd8, 0xff])
     }
   })
 

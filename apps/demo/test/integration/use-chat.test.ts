@@ -20,7 +20,11 @@ import { createRoot } from 'react-dom/client'
 createRoot(document.querySelector('#root')).render(<Page id="page-1" initialMessages={[]} />)`
   const { outputFiles } = await build({
     stdin: { contents, loader: 'tsx', resolveDir: PACKAGE },
-    ...{ bundle: true, write: false, format: 'esm', jsx: 'automatic', logLevel: 'silent' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    jsx: 'automatic',
+    logLevel: 'silent',
     define: { 'process.env.NODE_ENV': '"production"' }
   })
   return outputFiles[0]!.text

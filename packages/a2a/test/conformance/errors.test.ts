@@ -22,28 +22,54 @@ interface Case {
 /** An error of each kind that a request of its own can have. */
 const CASES: Case[] = [
   {
-    ...{ rpc: -32001, http: 404, status: 'NOT_FOUND', reason: 'TASK_NOT_FOUND' },
-    ...{ name: 'get', params: () => ({ id: 'nothing' }) }
+    rpc: -32001,
+    http: 404,
+    status: 'NOT_FOUND',
+    reason: 'TASK_NOT_FOUND',
+    name: 'get',
+    params: () => ({ id: 'nothing' })
   },
   {
-    ...{ rpc: -32002, http: 400, status: 'FAILED_PRECONDITION', reason: 'TASK_NOT_CANCELABLE' },
-    ...{ name: 'cancel', params: (id) => ({ id }) }
+    rpc: -32002,
+    http: 400,
+    status: 'FAILED_PRECONDITION',
+    reason: 'TASK_NOT_CANCELABLE',
+    name: 'cancel',
+    params: (id) => ({ id })
   },
   {
-    ...{ rpc: -32003, http: 400, status: 'FAILED_PRECONDITION', reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
-    ...{ name: 'setPushConfig', params: (taskId) => ({ taskId, url }) }
+    rpc: -32003,
+    http: 400,
+    status: 'FAILED_PRECONDITION',
+    reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
+    name: 'setPushConfig',
+    params: (taskId) => ({ taskId, url })
   },
   {
-    ...{ rpc: -32004, http: 400, status: 'FAILED_PRECONDITION', reason: 'UNSUPPORTED_OPERATION' },
-    ...{ name: 'subscribe', params: (id) => ({ id }) }
+    rpc: -32004,
+    http: 400,
+    status: 'FAILED_PRECONDITION',
+    reason: 'UNSUPPORTED_OPERATION',
+    name: 'subscribe',
+    params: (id) => ({ id })
   },
   {
-    ...{ rpc: -32008, http: 400, status: 'FAILED_PRECONDITION', reason: 'EXTENSION_SUPPORT_REQUIRED' },
-    ...{ name: 'send', params: () => sayV1('x'), options: { extensions: required } }
+    rpc: -32008,
+    http: 400,
+    status: 'FAILED_PRECONDITION',
+    reason: 'EXTENSION_SUPPORT_REQUIRED',
+    name: 'send',
+    params: () => sayV1('x'),
+    options: { extensions: required }
   },
   {
-    ...{ rpc: -32009, http: 400, reason: 'VERSION_NOT_SUPPORTED', status: 'FAILED_PRECONDITION' },
-    ...{ name: 'get', params: (id) => ({ id }), headers: { 'a2a-version': '7.0' } }
+    rpc: -32009,
+    http: 400,
+    reason: 'VERSION_NOT_SUPPORTED',
+    status: 'FAILED_PRECONDITION',
+    name: 'get',
+    params: (id) => ({ id }),
+    headers: { 'a2a-version': '7.0' }
   }
 ]
 

@@ -193,7 +193,12 @@ t.test('0.3 has a service of its own, with its names and errors', async (t) => {
   t.same(
     Object.keys(A2AServiceV03).toSorted(),
     [
-      ...['sendMessage', 'sendStreamingMessage', 'getTask', 'cancelTask', 'taskSubscription', 'getAgentCard'],
+      'sendMessage',
+      'sendStreamingMessage',
+      'getTask',
+      'cancelTask',
+      'taskSubscription',
+      'getAgentCard',
       ...['Create', 'Get', 'Delete'].map((verb) => `${verb.toLowerCase()}TaskPushNotificationConfig`),
       'listTaskPushNotificationConfig'
     ].toSorted()

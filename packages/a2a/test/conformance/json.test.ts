@@ -154,7 +154,8 @@ t.test('fields that are not known are ignored, wherever they are', async (t) => 
   const more = { unknownField: { a: [1] }, other_field: 'x' }
   const { message } = sayV1('', { parts: [{ text: 'x', ...more }], ...more }) as { message: object }
   const configuration = {
-    ...{ historyLength: 1, ...more },
+    historyLength: 1,
+    ...more,
     taskPushNotificationConfig: { url, ...more, authentication: { scheme: 'Bearer', ...more } }
   }
   for (const binding of BINDINGS) {

@@ -34,10 +34,16 @@ t.test('paths and verbs are those of the specification', async (t) => {
   t.same(
     OPERATION_NAMES.map((name) => OPERATIONS[name].rest['0.3'][0]?.replaceAll(/\{\w+\}/g, '{}')),
     [
-      ...['POST /v1/message:send', 'POST /v1/message:stream', 'GET /v1/tasks/{}', 'GET /v1/tasks'],
-      ...['POST /v1/tasks/{}:cancel', 'POST /v1/tasks/{}:subscribe'],
-      ...['POST /v1/tasks/{}/pushNotificationConfigs', 'GET /v1/tasks/{}/pushNotificationConfigs/{}'],
-      ...['GET /v1/tasks/{}/pushNotificationConfigs', 'DELETE /v1/tasks/{}/pushNotificationConfigs/{}'],
+      'POST /v1/message:send',
+      'POST /v1/message:stream',
+      'GET /v1/tasks/{}',
+      'GET /v1/tasks',
+      'POST /v1/tasks/{}:cancel',
+      'POST /v1/tasks/{}:subscribe',
+      'POST /v1/tasks/{}/pushNotificationConfigs',
+      'GET /v1/tasks/{}/pushNotificationConfigs/{}',
+      'GET /v1/tasks/{}/pushNotificationConfigs',
+      'DELETE /v1/tasks/{}/pushNotificationConfigs/{}',
       'GET /v1/card'
     ]
   )

@@ -81,7 +81,12 @@ t.test('methods are named by their category and action', async (t) => {
   t.same(
     OPERATION_NAMES.map((name) => OPERATIONS[name].rpc['0.3']),
     [
-      ...['message/send', 'message/stream', 'tasks/get', 'tasks/list', 'tasks/cancel', 'tasks/resubscribe'],
+      'message/send',
+      'message/stream',
+      'tasks/get',
+      'tasks/list',
+      'tasks/cancel',
+      'tasks/resubscribe',
       ...['set', 'get', 'list', 'delete'].map((action) => `tasks/pushNotificationConfig/${action}`),
       'agent/getAuthenticatedExtendedCard'
     ]

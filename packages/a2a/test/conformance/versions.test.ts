@@ -119,28 +119,33 @@ t.test('each operation has the names of the specification, and no others', async
   t.same(
     OPERATION_NAMES.map((name) => OPERATIONS[name].rpc['1.0']),
     [
-      ...['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask'],
-      ...[
-        'CreateTaskPushNotificationConfig',
-        'GetTaskPushNotificationConfig',
-        'ListTaskPushNotificationConfigs'
-      ],
-      ...['DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard']
+      'SendMessage',
+      'SendStreamingMessage',
+      'GetTask',
+      'ListTasks',
+      'CancelTask',
+      'SubscribeToTask',
+      'CreateTaskPushNotificationConfig',
+      'GetTaskPushNotificationConfig',
+      'ListTaskPushNotificationConfigs',
+      'DeleteTaskPushNotificationConfig',
+      'GetExtendedAgentCard'
     ]
   )
   t.same(
     OPERATION_NAMES.map((name) => OPERATIONS[name].rest['1.0'][0]?.replaceAll(/\{\w+\}/g, '{}')),
     [
-      ...[
-        'POST /message:send',
-        'POST /message:stream',
-        'GET /tasks/{}',
-        'GET /tasks',
-        'POST /tasks/{}:cancel'
-      ],
-      ...['POST /tasks/{}:subscribe', 'POST /tasks/{}/pushNotificationConfigs'],
-      ...['GET /tasks/{}/pushNotificationConfigs/{}', 'GET /tasks/{}/pushNotificationConfigs'],
-      ...['DELETE /tasks/{}/pushNotificationConfigs/{}', 'GET /extendedAgentCard']
+      'POST /message:send',
+      'POST /message:stream',
+      'GET /tasks/{}',
+      'GET /tasks',
+      'POST /tasks/{}:cancel',
+      'POST /tasks/{}:subscribe',
+      'POST /tasks/{}/pushNotificationConfigs',
+      'GET /tasks/{}/pushNotificationConfigs/{}',
+      'GET /tasks/{}/pushNotificationConfigs',
+      'DELETE /tasks/{}/pushNotificationConfigs/{}',
+      'GET /extendedAgentCard'
     ]
   )
 })

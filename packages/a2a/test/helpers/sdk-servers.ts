@@ -125,8 +125,14 @@ function serveV10(app: Express, url: string, binding: string, tasks: Tasks): voi
           text === undefined
             ? undefined
             : {
-                ...{ messageId: crypto.randomUUID(), role: 2, parts: [say(text)], taskId, contextId },
-                ...{ metadata: undefined, extensions: [], referenceTaskIds: [] }
+                messageId: crypto.randomUUID(),
+                role: 2,
+                parts: [say(text)],
+                taskId,
+                contextId,
+                metadata: undefined,
+                extensions: [],
+                referenceTaskIds: []
               },
         timestamp: new Date().toISOString()
       })
@@ -134,8 +140,12 @@ function serveV10(app: Express, url: string, binding: string, tasks: Tasks): voi
       bus.publish(
         AgentEvent.task(
           task ?? {
-            ...{ id: taskId, contextId, status: statusOf(TaskState.TASK_STATE_SUBMITTED) },
-            ...{ artifacts: [], history: [userMessage], metadata: undefined }
+            id: taskId,
+            contextId,
+            status: statusOf(TaskState.TASK_STATE_SUBMITTED),
+            artifacts: [],
+            history: [userMessage],
+            metadata: undefined
           }
         )
       )
@@ -151,8 +161,12 @@ function serveV10(app: Express, url: string, binding: string, tasks: Tasks): voi
           ? say(step.chunk)
           : toPart({ $case: 'raw', value: step.file }, { filename: 'a.bin', mediaType: 'a/b' })
         const artifact = {
-          ...{ artifactId: isChunk ? 'answer' : 'file', name: '', description: '', parts: [part] },
-          ...{ metadata: undefined, extensions: [] }
+          artifactId: isChunk ? 'answer' : 'file',
+          name: '',
+          description: '',
+          parts: [part],
+          metadata: undefined,
+          extensions: []
         }
         bus.publish(
           AgentEvent.artifactUpdate({ ...ids, artifact, append: isChunk && step.append, lastChunk: false })
@@ -167,7 +181,9 @@ function serveV10(app: Express, url: string, binding: string, tasks: Tasks): voi
   const card = AgentCard.fromJSON({
     ...ABOUT,
     supportedInterfaces: inOrder(binding).map((protocolBinding) => ({
-      ...{ url: url + pathOf(protocolBinding), protocolBinding, protocolVersion: '1.0' }
+      url: url + pathOf(protocolBinding),
+      protocolBinding,
+      protocolVersion: '1.0'
     })),
     capabilities: { streaming: true }
   })
@@ -184,7 +200,10 @@ function serveV03(app: Express, url: string, binding: string, tasks: Tasks): voi
       const ids = { taskId, contextId }
       if (task === undefined)
         bus.publish({
-          ...{ kind: 'task', id: taskId, contextId, history: [userMessage] },
+          kind: 'task',
+          id: taskId,
+          contextId,
+          history: [userMessage],
           status: { state: 'submitted' }
         })
       const [part] = userMessage.parts
@@ -196,14 +215,18 @@ function serveV03(app: Express, url: string, binding: string, tasks: Tasks): voi
           const parts = [{ kind: 'text' as const, text: said ?? '' }]
           const message = { ...ids, kind: 'message' as const, messageId, role: 'agent' as const, parts }
           bus.publish({
-            ...{ ...ids, kind: 'status-update', final: state !== 'working' },
+            ...ids,
+            kind: 'status-update',
+            final: state !== 'working',
             status: { state, ...(said !== undefined && { message }) }
           })
           continue
         }
         const isChunk = 'chunk' in step
         bus.publish({
-          ...{ ...ids, kind: 'artifact-update', append: isChunk && step.append },
+          ...ids,
+          kind: 'artifact-update',
+          append: isChunk && step.append,
           artifact: isChunk
             ? { artifactId: 'answer', parts: [{ kind: 'text', text: step.chunk }] }
             : {

@@ -40,8 +40,14 @@ for (const transport of ['JSONRPC', 'HTTP+JSON']) {
     ])
     const part = { content: { $case: 'text', value: 'x' }, metadata: undefined, filename: '', mediaType: '' }
     const message = {
-      ...{ messageId: crypto.randomUUID(), role: 1, parts: [part], contextId: '', taskId: '' },
-      ...{ metadata: undefined, extensions: [uri], referenceTaskIds: [] }
+      messageId: crypto.randomUUID(),
+      role: 1,
+      parts: [part],
+      contextId: '',
+      taskId: '',
+      metadata: undefined,
+      extensions: [uri],
+      referenceTaskIds: []
     }
     const request = { tenant: '', message, configuration: undefined, metadata: undefined } as never
     await t.rejects(client.sendMessage(request), { name: /ExtensionSupportRequiredError/ })

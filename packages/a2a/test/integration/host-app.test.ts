@@ -30,17 +30,29 @@ async function build(t: { teardown(fn: () => unknown): unknown }, withA2a: boole
 
 const long = 'x'.repeat(200)
 const ASKED = [
-  ...[
-    'GET /users/tasks',
-    'GET /users/tasks/1',
-    'GET /shop/tasks/1',
-    'POST /echo/message',
-    'GET /files/a/tasks'
-  ],
-  ...['GET /nobody/tasks', 'POST /nobody/message:send', 'GET /nobody/.well-known/agent-card.json', 'GET /x'],
-  ...[`GET /${long}`, `GET /${long}/tasks`, `POST /${long}/message:send`, 'DELETE /echo', 'PUT /echo/tasks'],
-  ...['GET /echo/x', 'GET /echo/tasks/1/2', 'GET /?a=/echo/tasks', 'GET /echo?a=/tasks', 'GET //tasks'],
-  ...['GET /%zz/tasks', 'GET /a%2Fb/tasks', 'OPTIONS /echo/tasks', 'GET /Echo/tasks']
+  'GET /users/tasks',
+  'GET /users/tasks/1',
+  'GET /shop/tasks/1',
+  'POST /echo/message',
+  'GET /files/a/tasks',
+  'GET /nobody/tasks',
+  'POST /nobody/message:send',
+  'GET /nobody/.well-known/agent-card.json',
+  'GET /x',
+  `GET /${long}`,
+  `GET /${long}/tasks`,
+  `POST /${long}/message:send`,
+  'DELETE /echo',
+  'PUT /echo/tasks',
+  'GET /echo/x',
+  'GET /echo/tasks/1/2',
+  'GET /?a=/echo/tasks',
+  'GET /echo?a=/tasks',
+  'GET //tasks',
+  'GET /%zz/tasks',
+  'GET /a%2Fb/tasks',
+  'OPTIONS /echo/tasks',
+  'GET /Echo/tasks'
 ]
 
 const ask = async (app: FastifyInstance, route: string) => {

@@ -8,8 +8,14 @@ const configuration = { returnImmediately: true, acceptedOutputModes: [] }
 function send(text: string, fields: object = {}) {
   const part = { content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' }
   const message = {
-    ...{ messageId: crypto.randomUUID(), role: 1, parts: [part], contextId: '', taskId: '' },
-    ...{ metadata: undefined, extensions: [], referenceTaskIds: [] }
+    messageId: crypto.randomUUID(),
+    role: 1,
+    parts: [part],
+    contextId: '',
+    taskId: '',
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: []
   }
   return { tenant: '', message, configuration: undefined, metadata: undefined, ...fields } as never
 }

@@ -4,38 +4,47 @@ import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
 import { createReceiver } from '../helpers/receiver.ts'
 
 const REFUSED = [
-  ...['http://127.0.0.1/', 'http://127.1/', 'http://2130706433/', 'http://0x7f000001/', 'http://0177.0.0.1/'],
-  ...['http://127.0.0.1./', 'http://127。0。0。1/', 'http://%31%32%37.0.0.1/', 'http://①②⑦.0.0.1/'],
-  ...['http://0.0.0.0/', 'http://0/', 'http://10.0.0.1/', 'http://172.16.0.1/', 'http://192.168.1.1/'],
-  ...[
-    'http://100.64.0.1/',
-    'http://169.254.169.254/latest/meta-data',
-    'http://0xA9FEA9FE/',
-    'http://2852039166/'
-  ],
-  ...[
-    'http://[::1]/',
-    'http://[::]/',
-    'http://[::ffff:127.0.0.1]/',
-    'http://[::ffff:7f00:1]/',
-    'http://[fe80::1]/'
-  ],
-  ...[
-    'http://[fd00:ec2::254]/',
-    'http://[64:ff9b::7f00:1]/',
-    'http://[2002:7f00:1::]/',
-    'http://[::127.0.0.1]/'
-  ],
-  ...['http://localhost/', 'http://LOCALHOST./', 'http://a.localhost/', 'http://metadata.google.internal/'],
-  ...['http://metadata/', 'http://printer.local/', 'http://224.0.0.1/', 'http://255.255.255.255/'],
-  ...[
-    'ftp://example.org/',
-    'file:///etc/passwd',
-    'http://user:pw@example.org/',
-    'nonsense',
-    '//example.org/',
-    'http:///'
-  ]
+  'http://127.0.0.1/',
+  'http://127.1/',
+  'http://2130706433/',
+  'http://0x7f000001/',
+  'http://0177.0.0.1/',
+  'http://127.0.0.1./',
+  'http://127。0。0。1/',
+  'http://%31%32%37.0.0.1/',
+  'http://①②⑦.0.0.1/',
+  'http://0.0.0.0/',
+  'http://0/',
+  'http://10.0.0.1/',
+  'http://172.16.0.1/',
+  'http://192.168.1.1/',
+  'http://100.64.0.1/',
+  'http://169.254.169.254/latest/meta-data',
+  'http://0xA9FEA9FE/',
+  'http://2852039166/',
+  'http://[::1]/',
+  'http://[::]/',
+  'http://[::ffff:127.0.0.1]/',
+  'http://[::ffff:7f00:1]/',
+  'http://[fe80::1]/',
+  'http://[fd00:ec2::254]/',
+  'http://[64:ff9b::7f00:1]/',
+  'http://[2002:7f00:1::]/',
+  'http://[::127.0.0.1]/',
+  'http://localhost/',
+  'http://LOCALHOST./',
+  'http://a.localhost/',
+  'http://metadata.google.internal/',
+  'http://metadata/',
+  'http://printer.local/',
+  'http://224.0.0.1/',
+  'http://255.255.255.255/',
+  'ftp://example.org/',
+  'file:///etc/passwd',
+  'http://user:pw@example.org/',
+  'nonsense',
+  '//example.org/',
+  'http:///'
 ]
 const resolving =
   (...addresses: string[]) =>

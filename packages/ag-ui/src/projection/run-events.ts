@@ -189,7 +189,9 @@ export class RunEvents {
         return this.#tool(part, tag)
       default:
         return contentEvents(part, {
-          ...{ runId: this.#ids.runId, tag, messageId: this.#speech.textOf(source) },
+          runId: this.#ids.runId,
+          tag,
+          messageId: this.#speech.textOf(source),
           url: (file) => this.#options.fileUrl(file, this.#ids.runId),
           callId: (call) => this.#tools.idOf(call)
         })

@@ -86,10 +86,7 @@ export async function startRun(
   const onDisconnect = svc.onDisconnect ?? surface.onDisconnect
   const instructions = surface.clientInstructions ? toInstructions(body.messages) : undefined
   const tools = body.tools?.length ? body.tools.map(toClientTool) : undefined
-  const asked = {
-    ...{ input, sessionId },
-    ...givenOf({ userId, apiKey, metadata, instructions, tools })
-  } as RunBody
+  const asked = { input, sessionId, ...givenOf({ userId, apiKey, metadata, instructions, tools }) } as RunBody
   const afterTurn =
     svc.afterTurn === undefined
       ? await turnBefore(surface, thread, runnable, whenBusy, request)

@@ -104,7 +104,8 @@ function exchange(
     path,
     headers: [
       // The request line counts (RFC 9112, 3.2.2), and the proxy has answered what is expected of it.
-      ...['Host', host],
+      'Host',
+      host,
       ...endToEndHeaders(request, 'host', 'expect', 'content-length'),
       ...framing(request)
     ]
@@ -171,7 +172,8 @@ function openWebSocket(
   return join(dialer, request, target, client, head, (upstream) =>
     upstream.write(
       formatHead(`GET ${target?.path} HTTP/1.1`, [
-        ...['Host', target?.host ?? ''],
+        'Host',
+        target?.host ?? '',
         ...endToEndHeaders(request, 'host', 'content-length'),
         ...headers
       ])
@@ -208,8 +210,12 @@ const LINGER = 1_000
 function endWith(client: Socket, status: string, text: string, headers: readonly string[] = []): void {
   const fields = [
     ...headers,
-    ...['Content-Type', 'text/plain; charset=utf-8'],
-    ...['Content-Length', String(Buffer.byteLength(text)), 'Connection', 'close']
+    'Content-Type',
+    'text/plain; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(text)),
+    'Connection',
+    'close'
   ]
   client.end(formatHead(`HTTP/1.1 ${status}`, fields) + text)
   client.resume()

@@ -10,8 +10,14 @@ export function formsOf(value: string): string[] {
   const inForm = new URLSearchParams([['', value]]).toString().slice(1)
   const bytes = Buffer.from(value)
   const forms = [
-    ...[value, inUrl, inForm, encodeURI(value), JSON.stringify(value).slice(1, -1)],
-    ...[toHtml(value), ...toBase64Forms(bytes), bytes.length >= 4 ? bytes.toString('hex') : value]
+    value,
+    inUrl,
+    inForm,
+    encodeURI(value),
+    JSON.stringify(value).slice(1, -1),
+    toHtml(value),
+    ...toBase64Forms(bytes),
+    bytes.length >= 4 ? bytes.toString('hex') : value
   ]
   return [...new Set(forms)]
 }

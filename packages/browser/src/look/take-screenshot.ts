@@ -7,9 +7,25 @@ import { bounded, takeSnapshot, type LookBounds, type Snapshot } from './snapsho
 import { walk } from './to-lines.ts'
 
 const ACTED_ON = new Set([
-  ...['button', 'checkbox', 'clickable', 'combobox', 'gridcell', 'link', 'listbox', 'menuitem'],
-  ...['menuitemcheckbox', 'menuitemradio', 'option', 'radio', 'searchbox', 'slider', 'spinbutton', 'switch'],
-  ...['tab', 'textbox', 'treeitem']
+  'button',
+  'checkbox',
+  'clickable',
+  'combobox',
+  'gridcell',
+  'link',
+  'listbox',
+  'menuitem',
+  'menuitemcheckbox',
+  'menuitemradio',
+  'option',
+  'radio',
+  'searchbox',
+  'slider',
+  'spinbutton',
+  'switch',
+  'tab',
+  'textbox',
+  'treeitem'
 ])
 const MAX_MARKS = 300
 const STATE = '(globalThis.__look ??= {})'

@@ -18,28 +18,25 @@ t.test('pages', needsChromium, async (t) => {
       hosts: { allows: (host) => host === '127.0.0.1', mayBePrivate: () => true }
     })
     const urls = [
-      ...['file:///etc/passwd', 'FILE:///etc/passwd', 'chrome://version', 'view-source:http://127.0.0.1'],
-      ...[
-        'data:text/html,x',
-        'javascript:alert(1)',
-        'blob:http://127.0.0.1/1',
-        'about:version',
-        'ftp://127.0.0.1'
-      ],
-      ...[
-        ` ${origin}`,
-        `${origin}\n`,
-        'java\tscript:1',
-        `http://user:word@127.0.0.1/`,
-        'http://user@127.0.0.1/'
-      ],
-      ...[
-        'http://other.example/',
-        'http://127.0.0.1.other.example',
-        'http://localhost:1/',
-        'http://[::1]/',
-        'http://2130706434/'
-      ]
+      'file:///etc/passwd',
+      'FILE:///etc/passwd',
+      'chrome://version',
+      'view-source:http://127.0.0.1',
+      'data:text/html,x',
+      'javascript:alert(1)',
+      'blob:http://127.0.0.1/1',
+      'about:version',
+      'ftp://127.0.0.1',
+      ` ${origin}`,
+      `${origin}\n`,
+      'java\tscript:1',
+      `http://user:word@127.0.0.1/`,
+      'http://user@127.0.0.1/',
+      'http://other.example/',
+      'http://127.0.0.1.other.example',
+      'http://localhost:1/',
+      'http://[::1]/',
+      'http://2130706434/'
     ]
     for (const url of urls) await t.rejects(act({ action: 'open', url }), refused, JSON.stringify(url))
     for (const url of ['', 'shop', 'www.shop.example/a', 'http://', '//127.0.0.1/']) {

@@ -122,7 +122,11 @@ t.test('secrets of a run in a real browser stand nowhere', needsChromium, async 
     Buffer.from(PASSWORD).toString('base64').slice(4, 20)
   ]
   const left = {
-    ...{ parts, events, logged, result, prompts: model.calls.map(({ prompt }) => prompt) },
+    parts,
+    events,
+    logged,
+    result,
+    prompts: model.calls.map(({ prompt }) => prompt),
     spans: spans
       .getFinishedSpans()
       .map(({ name, attributes, events: noted }) => ({ name, attributes, noted }))

@@ -99,12 +99,12 @@ function allFailed(t: Test, { toolCalls }: RunResult, count: number): void {
 t.test('a page cannot make an obedient model open other hosts', needsChromium, async (t) => {
   const secret = await serve(t, { '/': 'the secret of another host' })
   const urls = [
-    ...[
-      secret.url,
-      `http://localhost:${secret.host.split(':')[1]}/`,
-      'http://169.254.169.254/latest/meta-data/'
-    ],
-    ...['http://evil.example/', `http://user@${secret.host}/`, `http://0x7f.1:${secret.host.split(':')[1]}/`]
+    secret.url,
+    `http://localhost:${secret.host.split(':')[1]}/`,
+    'http://169.254.169.254/latest/meta-data/',
+    'http://evil.example/',
+    `http://user@${secret.host}/`,
+    `http://0x7f.1:${secret.host.split(':')[1]}/`
   ]
   const { result, json } = await obey(t, asking(...urls.map((url): [string, object] => ['open', { url }])))
   t.equal(secret.requests.length, 0)

@@ -26,20 +26,18 @@ t.test('a secret is filled in on its own hosts only, and only if the form goes t
   ])
     t.equal(fill(url), `${VALUE}!`, url)
   for (const url of [
-    ...[
-      'https://evil.example/',
-      'https://shop.example.evil.example/',
-      'https://xshop.example/',
-      'https://pay.example/'
-    ],
-    ...[
-      'https://shop.example:8443/',
-      'https://local.example/',
-      'about:blank',
-      'data:text/html,x',
-      'https://shop.example@evil.example/'
-    ],
-    ...['file:///shop.example', 'ftp://shop.example/', '']
+    'https://evil.example/',
+    'https://shop.example.evil.example/',
+    'https://xshop.example/',
+    'https://pay.example/',
+    'https://shop.example:8443/',
+    'https://local.example/',
+    'about:blank',
+    'data:text/html,x',
+    'https://shop.example@evil.example/',
+    'file:///shop.example',
+    'ftp://shop.example/',
+    ''
   ])
     t.throws(() => fill(url), { code: 'RUN_ERR_BROWSER_HOST_REFUSED' }, url)
   t.equal(fill('https://shop.example/', 'https://shop.example/login'), `${VALUE}!`)
@@ -49,18 +47,14 @@ t.test('a secret is filled in on its own hosts only, and only if the form goes t
 
 t.test('a value is found in whatever encoding it comes back', async (t) => {
   const encoded = [
-    ...[
-      VALUE,
-      encodeURIComponent(VALUE),
-      encodeURI(VALUE),
-      JSON.stringify(VALUE),
-      Buffer.from(VALUE).toString('hex')
-    ],
-    ...[
-      `https://a/?q=${encodeURIComponent(VALUE).replaceAll(/%../g, (escape) => escape.toLowerCase())}`,
-      new URLSearchParams({ q: VALUE }).toString()
-    ],
-    ...[[...Buffer.from(VALUE)].map((byte) => `%${byte.toString(16)}`).join('')],
+    VALUE,
+    encodeURIComponent(VALUE),
+    encodeURI(VALUE),
+    JSON.stringify(VALUE),
+    Buffer.from(VALUE).toString('hex'),
+    `https://a/?q=${encodeURIComponent(VALUE).replaceAll(/%../g, (escape) => escape.toLowerCase())}`,
+    new URLSearchParams({ q: VALUE }).toString(),
+    [...Buffer.from(VALUE)].map((byte) => `%${byte.toString(16)}`).join(''),
     ...['', 'x', 'xy'].flatMap((before) =>
       (['base64', 'base64url'] as const).map((form) => Buffer.from(`${before}${VALUE} after`).toString(form))
     )

@@ -44,7 +44,10 @@ async function readTask(url: string, runId: string, signal: AbortSignal): Promis
   const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: runId } }
   const headers = { 'a2a-version': '1.0' }
   const { result, error } = await call<{ result?: unknown; error?: { message: string } }>(url, {
-    ...{ method: 'POST', body, headers, signal }
+    method: 'POST',
+    body,
+    headers,
+    signal
   })
   if (error !== undefined) throw new Error(error.message)
   return [result]

@@ -82,7 +82,10 @@ export class RunModel {
       case 'tool.call':
         return this.#changeTool(part, at, (tool) => ({
           ...tool,
-          ...{ args: part.args, draft: '', state: 'called', isOfClient: part.runsAt === 'client' }
+          args: part.args,
+          draft: '',
+          state: 'called',
+          isOfClient: part.runsAt === 'client'
         }))
       case 'tool.approval.request': {
         const { approvalId, args, expiresAt } = part
@@ -201,9 +204,21 @@ export class RunModel {
       found?.kind === 'tool'
         ? found
         : {
-            ...{ kind: 'tool', id, source, at, toolCallId, toolName, parentToolCallId },
-            ...{ isOfClient: false, draft: '', args: undefined, state: 'drafted', result: undefined },
-            ...{ error: undefined, durationMs: undefined, approval: undefined }
+            kind: 'tool',
+            id,
+            source,
+            at,
+            toolCallId,
+            toolName,
+            parentToolCallId,
+            isOfClient: false,
+            draft: '',
+            args: undefined,
+            state: 'drafted',
+            result: undefined,
+            error: undefined,
+            durationMs: undefined,
+            approval: undefined
           }
     this.#put(change(tool))
   }

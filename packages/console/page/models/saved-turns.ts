@@ -61,8 +61,20 @@ function toToolItem({
   args: unknown
 }): ToolItem {
   return {
-    ...{ kind: 'tool', id: toolCallId, source: [], at: 0, toolCallId, toolName, args },
-    ...{ parentToolCallId: undefined, isOfClient: false, draft: '', state: 'called', result: undefined },
-    ...{ error: undefined, durationMs: undefined, approval: undefined }
+    kind: 'tool',
+    id: toolCallId,
+    source: [],
+    at: 0,
+    toolCallId,
+    toolName,
+    args,
+    parentToolCallId: undefined,
+    isOfClient: false,
+    draft: '',
+    state: 'called',
+    result: undefined,
+    error: undefined,
+    durationMs: undefined,
+    approval: undefined
   }
 }

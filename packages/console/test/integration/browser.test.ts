@@ -50,7 +50,11 @@ t.test(
     const { page: url } = await consoleApp(t, {
       add: (registry) =>
         new BrowserAgent({
-          ...{ name: 'shopper', registry, model, browser: desk, screenshots: 'steps' },
+          name: 'shopper',
+          registry,
+          model,
+          browser: desk,
+          screenshots: 'steps',
           allow: ['shop.example'],
           privateHosts: [new URL(site).host]
         })

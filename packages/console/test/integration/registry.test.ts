@@ -36,11 +36,9 @@ t.test('what is served: its schemas, the wires, and a form to try it', options, 
         tools: [weather]
       })
       registry.add({
-        ...{
-          kind: 'workflow',
-          name: 'sum',
-          inputSchema: Type.Object({ a: Type.Integer(), b: Type.Integer() })
-        },
+        kind: 'workflow',
+        name: 'sum',
+        inputSchema: Type.Object({ a: Type.Integer(), b: Type.Integer() }),
         run: (input) =>
           `It is ${Object.values(input as object).reduce((sum: number, each: number) => sum + each, 0)}.`
       })
@@ -89,7 +87,8 @@ t.test('health: the process as it goes, for administrators', options, async (t) 
     return tab
   }
   await fetch(`${origin}/api/agents/scripted/run`, {
-    ...{ method: 'POST', body: '{"input":"x"}' },
+    method: 'POST',
+    body: '{"input":"x"}',
     headers: { 'content-type': 'application/json', authorization: 'Bearer root' }
   })
   const { page, faults, axe } = await open('root')

@@ -41,7 +41,10 @@ t.test('runs: the live list with its filters, and one run as it goes', options, 
   })
   const start = async (path: string, body: object) => {
     const { headers } = await app.inject({
-      ...{ method: 'POST', url: `/api/${path}/run`, headers: { prefer: 'respond-async' }, payload: body }
+      method: 'POST',
+      url: `/api/${path}/run`,
+      headers: { prefer: 'respond-async' },
+      payload: body
     })
     return String(headers['x-run-id'])
   }

@@ -48,7 +48,10 @@ t.test(
           JSON.stringify(prompt.at(-1)).includes('time') ? LONG : 'As you *like*.'
         )
         new VoiceAgent({
-          ...{ name: 'phone', registry, listen: toneTranscription(), speak: toneSpeech() },
+          name: 'phone',
+          registry,
+          listen: toneTranscription(),
+          speak: toneSpeech(),
           answer: new Agent({ name: 'desk', register: false, model }),
           turns: { detect: toneDetector() }
         })

@@ -19,7 +19,10 @@ const text = (name: string, said: string): YieldedPart => ({
   source: name.split('/')
 })
 const step = (name: string, attempt = 1, index = 0): YieldedPart => ({
-  ...{ type: 'step.start', index, attempt, source: name.split('/') }
+  type: 'step.start',
+  index,
+  attempt,
+  source: name.split('/')
 })
 const finish = (name: string): YieldedPart => ({
   type: 'finish',

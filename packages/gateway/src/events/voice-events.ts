@@ -194,19 +194,23 @@ export const VOICE_EVENTS = {
   'speech.start': define('SpeechStart', { itemId, atMs: ms('of received audio') }),
   'speech.stop': define('SpeechStop', { itemId, atMs: ms('of received audio') }),
   item: define('Item', {
-    ...{ itemId, previousItemId },
+    itemId,
+    previousItemId,
     text: Type.Optional(Type.String({ description: 'Of a turn in writing' }))
   }),
   transcript: define('Transcript', { itemId, text, final: Type.Boolean() }),
   'transcript.failed': define('TranscriptFailed', { itemId, code: Type.String(), message: Type.String() }),
   'response.start': define('ResponseStart', { responseId }),
   'answer.start': define('AnswerStart', {
-    ...{ responseId, itemId, previousItemId },
+    responseId,
+    itemId,
+    previousItemId,
     modality: options('audio', 'text')
   }),
   text: define('Text', { responseId, itemId, delta: Type.String({ description: 'An increment' }) }),
   audio: define('Audio', {
-    ...{ responseId, itemId },
+    responseId,
+    itemId,
     startMs: ms('of the answer before it'),
     audio: Type.Unsafe<Uint8Array>({
       type: 'string',
@@ -216,13 +220,19 @@ export const VOICE_EVENTS = {
     })
   }),
   'answer.end': define('AnswerEnd', {
-    ...{ responseId, itemId, durationMs: ms('of audio') },
+    responseId,
+    itemId,
+    durationMs: ms('of audio'),
     text: Type.String({ description: 'All that was generated, whether it was played or not' })
   }),
   'tool.call': define('ToolCall', {
-    ...{ responseId, itemId, previousItemId },
-    ...{ inputId: Type.String({ description: 'For `input.answer`' }), toolCallId: Type.String() },
-    ...{ toolName: Type.String(), args: Type.Unknown() }
+    responseId,
+    itemId,
+    previousItemId,
+    inputId: Type.String({ description: 'For `input.answer`' }),
+    toolCallId: Type.String(),
+    toolName: Type.String(),
+    args: Type.Unknown()
   }),
   'response.end': define('ResponseEnd', {
     responseId,
@@ -234,7 +244,8 @@ export const VOICE_EVENTS = {
   truncated: define('Truncated', { itemId, heardMs: ms('that were played'), text }),
   approval: define('Approval', {
     approvalId: Type.String({ description: 'For `approval.answer`' }),
-    ...{ toolName: Type.String(), args: Type.Unknown() }
+    toolName: Type.String(),
+    args: Type.Unknown()
   }),
   recording: define('Recording', {})
 } satisfies Record<Name, TObject>

@@ -66,8 +66,11 @@ class LinkGuard {
   readonly #gateways = new Map<string, GuardedGateway>()
   /** The maximum of each limit over all gateways. */
   readonly #limits: Limits = {
-    ...{ payload: 0, eventsPerSecond: 0, audioBytesPerSecond: 0 },
-    ...{ handshake: 0, waiting: 0 }
+    payload: 0,
+    eventsPerSecond: 0,
+    audioBytesPerSecond: 0,
+    handshake: 0,
+    waiting: 0
   }
   /** Connections that no namespace has admitted yet, oldest first. */
   readonly #waiting = new Set<Link>()

@@ -16,8 +16,19 @@ const rbac: RbacOptions = {
   defaultScopes: { 'POST /workflows/:name/run': ['flows:go'] }
 }
 const SCOPES = [
-  ...['agents:run', 'agents:*', 'teams:run', 'workflows:run', 'flows:go', 'special:use', 'teams:special'],
-  ...['approvals:answer', 'agents:read', 'admin:*', '*', 'agents', '']
+  'agents:run',
+  'agents:*',
+  'teams:run',
+  'workflows:run',
+  'flows:go',
+  'special:use',
+  'teams:special',
+  'approvals:answer',
+  'agents:read',
+  'admin:*',
+  '*',
+  'agents',
+  ''
 ]
 const NAMES = ['plain', 'special', 'none', 'constructor']
 const SUBS = ['ann', 'bob', 'admin']

@@ -6,16 +6,19 @@ import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 // Response headers that pages of other origins may read.
 const EXPOSED_HEADERS = [
-  ...[
-    'x-run-id',
-    'location',
-    'preference-applied',
-    'idempotency-replayed',
-    'retry-after',
-    'www-authenticate'
-  ],
-  ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
-  ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+  'x-run-id',
+  'location',
+  'preference-applied',
+  'idempotency-replayed',
+  'retry-after',
+  'www-authenticate',
+  'accept-ranges',
+  'content-disposition',
+  'content-range',
+  'etag',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset'
 ]
 
 /**

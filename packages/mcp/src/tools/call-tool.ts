@@ -81,9 +81,7 @@ async function startCall(
 ): Promise<CalledRun> {
   const { onDisconnect } = surface.settings
   const body = toRunInput(runnable, params.arguments)
-  const options = toStartOptions(surface, runnable, {
-    ...{ body, principal, onDisconnect, headers, log }
-  })
+  const options = toStartOptions(surface, runnable, { body, principal, onDisconnect, headers, log })
   const started = await surface.runs.start(runnable, body.input, options)
   return { runId: started.runId, started, answered: [] }
 }

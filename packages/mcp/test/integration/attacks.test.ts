@@ -244,40 +244,52 @@ void t.test('requests that are cut, or have two lengths, end nothing', async (t)
 void t.test('whatever a message says, it has an answer of JSON-RPC with a status under 500', async (t) => {
   const app = await mcpApp(t, { runnables: [echo] })
   const methods = [
-    ...[
-      'initialize',
-      'ping',
-      'server/discover',
-      'tools/list',
-      'tools/call',
-      'resources/list',
-      'resources/read'
-    ],
-    ...['prompts/list', 'prompts/get', 'tasks/get', 'tasks/update', 'tasks/cancel', 'subscriptions/listen'],
-    ...['notifications/cancelled', 'notifications/progress', 'logging/setLevel', 'completion/complete']
+    'initialize',
+    'ping',
+    'server/discover',
+    'tools/list',
+    'tools/call',
+    'resources/list',
+    'resources/read',
+    'prompts/list',
+    'prompts/get',
+    'tasks/get',
+    'tasks/update',
+    'tasks/cancel',
+    'subscriptions/listen',
+    'notifications/cancelled',
+    'notifications/progress',
+    'logging/setLevel',
+    'completion/complete'
   ]
   const odd = oneof(string(), jsonValue())
   const name = oneof(constantFrom('echo', '__proto__', 'run://x', 'x.1'), odd)
   const params = record(
     {
-      ...{
-        name,
-        arguments: odd,
-        uri: name,
-        taskId: name,
-        cursor: odd,
-        requestState: name,
-        inputResponses: odd
-      },
-      ...{ protocolVersion: odd, capabilities: odd, clientInfo: odd, notifications: odd, progressToken: odd },
+      name,
+      arguments: odd,
+      uri: name,
+      taskId: name,
+      cursor: odd,
+      requestState: name,
+      inputResponses: odd,
+      protocolVersion: odd,
+      capabilities: odd,
+      clientInfo: odd,
+      notifications: odd,
+      progressToken: odd,
       _meta: oneof(constantFrom(META), odd, record(valuesOf(META, odd), { requiredKeys: [] }))
     },
     { requiredKeys: [] }
   )
   const message = record(
     {
-      ...{ jsonrpc: constantFrom('2.0'), id: oneof(constantFrom(1, 'input:x'), odd) },
-      ...{ method: oneof(constantFrom(...methods), odd), params: oneof(params, odd), result: odd, error: odd }
+      jsonrpc: constantFrom('2.0'),
+      id: oneof(constantFrom(1, 'input:x'), odd),
+      method: oneof(constantFrom(...methods), odd),
+      params: oneof(params, odd),
+      result: odd,
+      error: odd
     },
     { requiredKeys: ['jsonrpc'] }
   )

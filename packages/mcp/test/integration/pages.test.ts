@@ -57,7 +57,11 @@ t.test(
   async (t) => {
     const { outputFiles } = await build({
       stdin: { contents: SCRIPT, resolveDir: PACKAGE },
-      ...{ bundle: true, write: false, format: 'esm', platform: 'browser', logLevel: 'silent' }
+      bundle: true,
+      write: false,
+      format: 'esm',
+      platform: 'browser',
+      logLevel: 'silent'
     })
     const site = Fastify({ forceCloseConnections: true })
     site.get('/page.js', (_, reply) => reply.type('text/javascript').send(outputFiles[0]!.text))

@@ -22,7 +22,9 @@ function post(url: string, body: unknown, headers: Record<string, string> = {}):
 }
 
 const toCall = (id: number, name: string, message = 'x') => ({
-  ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
   params: { name, arguments: { message } }
 })
 

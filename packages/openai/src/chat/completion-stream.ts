@@ -104,7 +104,10 @@ export class CompletionStream implements SseProjection {
   #toChunk(delta: Delta, reason: ChatFinishReason | null = null): Chunk {
     const { id, created, model } = this.#events
     return {
-      ...{ id, object: 'chat.completion.chunk', created, model },
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
       choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
       ...(this.#includesUsage && { usage: null as CompletionUsage | null })
     }

@@ -21,13 +21,17 @@ const failures = { '4xx': jsonReply('Refused', ErrorBodySchema), '5xx': jsonRepl
 /** The exposed runnables that the caller may run, as models. */
 export function modelRoutes(scope: FastifyInstance, surface: Surface): void {
   const list = {
-    ...{ operationId: 'listModels', tags: ['Models'], summary: 'What the caller can ask' },
+    operationId: 'listModels',
+    tags: ['Models'],
+    summary: 'What the caller can ask',
     response: { 200: jsonReply('The models', ModelsSchema), ...failures }
   }
   scope.get('/models', { schema: list, exposeHeadRoute: false }, ({ caller }) => listModels(surface, caller))
 
   const get = {
-    ...{ operationId: 'getModel', tags: ['Models'], summary: 'A model' },
+    operationId: 'getModel',
+    tags: ['Models'],
+    summary: 'A model',
     params: Type.Object({
       '*': Type.String({
         title: 'model',

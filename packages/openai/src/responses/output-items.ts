@@ -97,7 +97,9 @@ export class OutputItems {
     annotations.push(annotation)
     events.push({
       type: 'response.output_text.annotation.added',
-      ...{ item_id: item.id, output_index: index, content_index: 0 },
+      item_id: item.id,
+      output_index: index,
+      content_index: 0,
       annotation_index: annotations.length - 1,
       annotation
     })

@@ -101,7 +101,8 @@ t.test('functions, the older form of tools', async (t) => {
 
   const result = { role: 'function' as const, name: 'locate', content: 'Oslo' }
   const next = await chat.completions.create({
-    ...{ model, functions },
+    model,
+    functions,
     messages: [...messages, choices[0]!.message, result]
   })
   t.match(next.choices, [{ finish_reason: 'stop', message: { content: 'Done' } }])

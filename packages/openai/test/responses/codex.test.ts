@@ -40,7 +40,10 @@ t.test('Codex: its own tools, kinds of items and tools that are not served here,
   const input: unknown[] = [
     ...(request.input as unknown[]),
     {
-      ...{ type: 'tool_search_call', call_id: 's-1', execution: 'client', status: 'completed' },
+      type: 'tool_search_call',
+      call_id: 's-1',
+      execution: 'client',
+      status: 'completed',
       arguments: { query: 'files', limit: 8 }
     },
     { type: 'tool_search_output', call_id: null, execution: 'server', status: 'completed', tools: [] },

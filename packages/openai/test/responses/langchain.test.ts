@@ -26,7 +26,10 @@ t.test('invoke and stream: what the agent has called is nothing for the client t
   )
   const { baseURL } = await openAiApp(t, { add })
   const model = new ChatOpenAI({
-    ...{ model: 'support', apiKey: 'none', useResponsesApi: true, maxRetries: 0 },
+    model: 'support',
+    apiKey: 'none',
+    useResponsesApi: true,
+    maxRetries: 0,
     configuration: { baseURL }
   })
   const answer = await model.invoke('Weather?')
@@ -45,7 +48,11 @@ t.test('a ReAct agent of LangGraph: tools of both sides, and a second turn', asy
     const { add, model: scripted } = supportAgent(script)
     const { baseURL } = await openAiApp(t, { add })
     const llm = new ChatOpenAI({
-      ...{ model: 'support', apiKey: 'none', useResponsesApi: true, maxRetries: 0, streaming },
+      model: 'support',
+      apiKey: 'none',
+      useResponsesApi: true,
+      maxRetries: 0,
+      streaming,
       configuration: { baseURL }
     })
     const agent = createReactAgent({ llm, tools: [locate] })

@@ -294,7 +294,9 @@ t.test('each answer names its request, as the client shows it', async (t) => {
     requestID: String
   })
   await t.rejects(openai.embeddings.create({ model, input }), {
-    ...{ status: 404, code: 'OPENAI_ERR_ROUTE_NOT_FOUND', requestID: String },
+    status: 404,
+    code: 'OPENAI_ERR_ROUTE_NOT_FOUND',
+    requestID: String,
     message: /POST \/v1\/embeddings/
   })
   const body = JSON.stringify({ model, input, stream: true })

@@ -11,14 +11,25 @@ const start: Part = { type: 'start', runId: 'r', sessionId: 's', kind: 'agent', 
 const finish: Part = { type: 'finish', finishReason: 'stop', usage, durationMs: 0, structured: null }
 const call = (toolCallId: string): Part => ({ type: 'tool.call', toolCallId, toolName: 'send', args: {} })
 const askFor = (toolCallId: string): Part => ({
-  ...{ type: 'tool.approval.request', approvalId: `r.${toolCallId}`, toolCallId, toolName: 'send', args: {} },
+  type: 'tool.approval.request',
+  approvalId: `r.${toolCallId}`,
+  toolCallId,
+  toolName: 'send',
+  args: {},
   expiresAt
 })
 const approve = (toolCallId: string): Part => ({
-  ...{ type: 'tool.approval.response', approvalId: `r.${toolCallId}`, toolCallId, approved: true }
+  type: 'tool.approval.response',
+  approvalId: `r.${toolCallId}`,
+  toolCallId,
+  approved: true
 })
 const result = (toolCallId: string, value: unknown = 1): Part => ({
-  ...{ type: 'tool.result', toolCallId, toolName: 'send', result: value, durationMs: 0 }
+  type: 'tool.result',
+  toolCallId,
+  toolName: 'send',
+  result: value,
+  durationMs: 0
 })
 
 const view = { fileUrl: () => undefined, toolCalls: 'mcp_call' } as const

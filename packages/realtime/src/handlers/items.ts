@@ -87,7 +87,8 @@ function addOutput({ conversation: { calls, items }, emit }: Caller, given: Func
   const previous = items.lastId
   const item = {
     ...({ id, object: 'realtime.item', type: 'function_call_output', status: 'completed' } as const),
-    ...{ call_id: callId, output }
+    call_id: callId,
+    output
   }
   items.add(id, item)
   emit({ type: 'conversation.item.added', previous_item_id: previous, item })

@@ -56,8 +56,14 @@ function openAnswer(conversation: Conversation, output: Output<'answer.start'>, 
   const item = toMessage({ itemId, modality, text: '', playedText: undefined }, 'in_progress')
   const outputIndex = response.add(item)
   const answer: OpenAnswer = {
-    ...{ responseId: response.id, itemId, previousItemId: previous, outputIndex, modality },
-    ...{ text: '', playedText: undefined, isDone: false }
+    responseId: response.id,
+    itemId,
+    previousItemId: previous,
+    outputIndex,
+    modality,
+    text: '',
+    playedText: undefined,
+    isDone: false
   }
   response.answer = answer
   conversation.addAnswer(answer)
@@ -197,8 +203,13 @@ function projectToolCall(
   const previous = output.previousItemId ?? null
   const json = JSON.stringify(args ?? {})
   const begun: Item = {
-    ...{ id: itemId, object: 'realtime.item', type: 'function_call', status: 'in_progress' },
-    ...{ call_id: toolCallId, name: toolName, arguments: '' }
+    id: itemId,
+    object: 'realtime.item',
+    type: 'function_call',
+    status: 'in_progress',
+    call_id: toolCallId,
+    name: toolName,
+    arguments: ''
   }
   const item: Item = { ...begun, status: 'completed', arguments: json }
   const index = response.add(item)

@@ -142,7 +142,9 @@ export class SessionState {
   toSettings(): VoiceSettings {
     const { instructions, modality, input, output, voice, tools, turnDetection } = this.#effective
     return {
-      ...{ input, output, modality },
+      input,
+      output,
+      modality,
       ...(voice !== undefined && { voice }),
       ...(instructions !== undefined && { instructions: instructions || undefined }),
       ...(tools !== undefined && { tools: tools.map(toClientTool) }),

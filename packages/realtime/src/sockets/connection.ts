@@ -245,12 +245,15 @@ export class Connection implements CallConnection {
     const { principal, sessionId, userId } = this.#handshake!
     const { session } = this.#conversation!
     const asked = {
-      ...{ name: session.model, principal, headers: this.#headers },
+      name: session.model,
+      principal,
+      headers: this.#headers,
       settings: session.toSettings(),
       ...(sessionId !== undefined && { sessionId }),
       ...(userId !== undefined && { userId }),
       // Clients of the protocol discard audio when speech starts, and report with `truncate` what they have played.
-      ...{ canClear: true, reportsPlayback: true }
+      canClear: true,
+      reportsPlayback: true
     }
     this.#surface.calls.start(asked).then(
       (call) => this.#started(call, update),

@@ -75,7 +75,11 @@ export async function buildRealtime(t: Test, request: RealtimeRequest = {}): Pro
     return toTestSocket(ws)
   }
   return {
-    ...{ app, registry, runs: app.runs, host, open },
+    app,
+    registry,
+    runs: app.runs,
+    host,
+    open,
     call(query, more) {
       const client = open(query, more)
       client.send({ type: 'session.update', session: { output_modalities: ['audio'] } })
@@ -124,7 +128,10 @@ function toTestSocket(ws: WebSocket): TestSocket {
     })
   )
   return {
-    ...{ ws, events, closed, refusal },
+    ws,
+    events,
+    closed,
+    refusal,
     send(event) {
       const frame = JSON.stringify(event)
       if (ws.readyState === ws.CONNECTING) early.push(frame)

@@ -44,7 +44,9 @@ export function createDesk(name = 'desk'): Desk {
     { name }
   )
   return {
-    ...{ voice, inputs, links },
+    voice,
+    inputs,
+    links,
     interrupt: (playedMs, text) => call!.interrupt(playedMs, text),
     noise: () => call!.noise(),
     falseAlarm: (playedMs) => call!.falseAlarm(playedMs)

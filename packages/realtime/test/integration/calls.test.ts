@@ -16,7 +16,9 @@ const write = ({ send }: TestSocket, text: string, id?: string) =>
     type: 'conversation.item.create',
     item: {
       ...(id !== undefined && { id }),
-      ...{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_text', text }]
     }
   })
 const base64 = (ms: number) => Buffer.from(silence(ms)).toString('base64')

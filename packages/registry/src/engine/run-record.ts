@@ -53,7 +53,11 @@ export function toStartPart(
   isQueued = false
 ): PartOf<'start'> {
   return {
-    ...{ type: 'start', runId, sessionId, kind, name },
+    type: 'start',
+    runId,
+    sessionId,
+    kind,
+    name,
     ...(metadata !== null && { metadata }),
     ...(afterTurn !== undefined && { afterTurn }),
     ...(isQueued && { queued: true })

@@ -219,7 +219,7 @@ class RunInputs {
 
   /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
-    for (const inputId of [...this.#waiting.keys()]) this.#settle(inputId)?.reject(reason)
+    for (const inputId of this.pending) this.#settle(inputId)?.reject(reason)
     for (const { reject } of this.#delivering) reject(reason)
     this.#delivering.clear()
   }

@@ -44,8 +44,14 @@ const PASSES = 5
  */
 export async function removeSubject(host: ErasureHost, owner: string): Promise<RemovedSubject> {
   const removed: RemovedSubject = {
-    ...{ schedules: 0, webhooks: 0, runs: 0, sessions: 0, memories: 0 },
-    ...{ browserStates: 0, remoteSessions: 0, tasks: 0 }
+    schedules: 0,
+    webhooks: 0,
+    runs: 0,
+    sessions: 0,
+    memories: 0,
+    browserStates: 0,
+    remoteSessions: 0,
+    tasks: 0
   }
   const total = () => Object.values(removed).reduce((sum: number, count: number) => sum + count, 0)
   for (let pass = 1; pass <= PASSES; pass++) {

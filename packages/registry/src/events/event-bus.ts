@@ -39,7 +39,7 @@ export function createEventBus(log?: Pick<RunLog, 'error'>): EventBus {
     emit(name, event) {
       const set = listeners.get(name)
       if (set === undefined) return
-      for (const listener of [...set]) {
+      for (const listener of Array.from(set)) {
         try {
           const answer = listener(event)
           if (answer instanceof Promise) answer.catch((err: unknown) => report(err, name))

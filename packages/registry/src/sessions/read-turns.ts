@@ -118,7 +118,9 @@ export function* partsOfTurn({ runId, messages }: Turn, sessionId: string): Gene
       for (const { toolCallId, toolName, args, providerExecuted } of message.toolCalls ?? [])
         yield {
           type: 'tool.call',
-          ...{ toolCallId, toolName, args },
+          toolCallId,
+          toolName,
+          args,
           ...(providerExecuted && { providerExecuted }),
           ...place()
         }

@@ -226,7 +226,17 @@ function toDelivery(stored: StoredDelivery): OwnedDelivery {
   const { deliveryId, webhookId, runId, kind, name, event, state, attempts, owner, registry, seq } = stored
   const { at, dueAt, lastStatus, lastError } = stored
   return {
-    ...{ deliveryId, webhookId, runId, kind, name, event, state, attempts, owner, registry, seq },
+    deliveryId,
+    webhookId,
+    runId,
+    kind,
+    name,
+    event,
+    state,
+    attempts,
+    owner,
+    registry,
+    seq,
     at: toTime(at),
     ...(state === 'pending' && { nextAt: toTime(dueAt) }),
     ...(lastStatus !== null && { lastStatus }),

@@ -46,7 +46,8 @@ const shown = (parts: readonly NumberedPart[]) =>
   parts.map((part) => ('text' in part ? `${part.type} ${part.text}` : part.type))
 
 const text = (value: string, source?: string[]): YieldedPart => ({
-  ...{ type: 'text', text: value },
+  type: 'text',
+  text: value,
   ...(source && { source })
 })
 

@@ -12,7 +12,10 @@ import { createTestCluster } from '@svc/testing'
 import t, { type Test } from 'tap'
 
 const key: SessionKey = {
-  ...{ registry: 'global', kind: 'agent', name: 'talk', owner: 'anonymous' },
+  registry: 'global',
+  kind: 'agent',
+  name: 'talk',
+  owner: 'anonymous',
   sessionId: 's'
 }
 

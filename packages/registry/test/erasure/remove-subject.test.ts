@@ -8,11 +8,19 @@ import {
 import t, { type Test } from 'tap'
 
 const none = {
-  ...{ schedules: 0, webhooks: 0, runs: 0, sessions: 0, memories: 0 },
-  ...{ browserStates: 0, remoteSessions: 0, tasks: 0 }
+  schedules: 0,
+  webhooks: 0,
+  runs: 0,
+  sessions: 0,
+  memories: 0,
+  browserStates: 0,
+  remoteSessions: 0,
+  tasks: 0
 }
 const keyOf = (owner: string, sessionId: string): SessionKey => ({
-  ...{ registry: 'global', kind: 'agent', name: 'talk' },
+  registry: 'global',
+  kind: 'agent',
+  name: 'talk',
   owner,
   sessionId
 })

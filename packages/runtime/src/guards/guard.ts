@@ -73,7 +73,7 @@ export class Guard {
   end(reason: unknown): void {
     this.#isOver = true
     this.#controller.abort(reason)
-    for (const breaker of [...(this.#breakers ?? [])]) breaker(reason)
+    for (const breaker of Array.from(this.#breakers ?? [])) breaker(reason)
     this.#breakers?.clear()
   }
 }

@@ -16,7 +16,9 @@ export function stopAt(model: LanguageModelV4, stop: readonly string[] | undefin
   if (!stop?.length) return model
   const { specificationVersion, provider, modelId } = model
   return {
-    ...{ specificationVersion, provider, modelId },
+    specificationVersion,
+    provider,
+    modelId,
     get supportedUrls() {
       return model.supportedUrls
     },

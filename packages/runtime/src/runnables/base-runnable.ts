@@ -85,16 +85,25 @@ const RunOptionsSchema = Type.Object(
     log: withMethods('debug', 'info', 'warn', 'error'),
     stores: Type.Optional(
       Type.Object({
-        ...{ runs: port, log: port, sessions: port, memory: port },
-        ...{ tasks: port, checkpoints: port, control: port },
+        runs: port,
+        log: port,
+        sessions: port,
+        memory: port,
+        tasks: port,
+        checkpoints: port,
+        control: port,
         files: Type.Optional(port),
         browserStates: Type.Optional(port)
       })
     ),
     events: withMethods('on', 'has', 'emit'),
     // Checked with the input.
-    ...{ metadata: anything, messages: anything, instructions: anything, tools: anything },
-    ...{ toolChoice: anything, stop: anything }
+    metadata: anything,
+    messages: anything,
+    instructions: anything,
+    tools: anything,
+    toolChoice: anything,
+    stop: anything
   } satisfies Record<keyof RunOptions, unknown>,
   { additionalProperties: false }
 )

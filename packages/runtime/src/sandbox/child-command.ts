@@ -13,16 +13,17 @@ const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib',
 function bubblewrapArgs(readable: readonly string[]): string[] {
   const bound = [...LIBRARIES, process.execPath, ...readable].filter((path) => existsSync(path))
   return [
-    ...[
-      '--unshare-all',
-      '--die-with-parent',
-      '--new-session',
-      '--as-pid-1',
-      '--cap-drop',
-      'ALL',
-      '--clearenv'
-    ],
-    ...['--dev', '/dev', '--proc', '/proc'],
+    '--unshare-all',
+    '--die-with-parent',
+    '--new-session',
+    '--as-pid-1',
+    '--cap-drop',
+    'ALL',
+    '--clearenv',
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
     ...bound.flatMap((path) => ['--ro-bind', path, path]),
     '--'
   ]

@@ -159,8 +159,13 @@ t.test('in an engine, one call waits while others run', async (t) => {
     await engine.answer(approvalId!, { approved: true, args: { amount: 4 } })
   }
   t.strictSame(types.slice(5), [
-    ...['tool.approval.request', 'tool.result', 'tool.approval.response', 'tool.result'],
-    ...['step.start', 'step', 'finish']
+    'tool.approval.request',
+    'tool.result',
+    'tool.approval.response',
+    'tool.result',
+    'step.start',
+    'step',
+    'finish'
   ])
   const result = await run.result()
   t.match(result.toolCalls, [{ toolName: 'pay', args: { amount: 4 }, result: 'paid 4' }, { result: 'seen' }])

@@ -43,14 +43,35 @@ t.test('every documented event has a schema, those of model calls included', asy
   t.strictSame(
     new Set(NAMES),
     new Set([
-      ...['browser.action', 'browser.blocked', 'browser.done', 'browser.error', 'browser.step'],
-      ...['memory.error', 'memory.extract', 'memory.stored'],
-      ...['model.call', 'model.error', 'model.result'],
-      ...['run.complete', 'run.error', 'run.start', 'run.stream.chunk'],
-      ...['skill.learned', 'skill.loaded'],
-      ...['tool.approval.request', 'tool.approval.response', 'tool.call', 'tool.error', 'tool.result'],
-      ...['voice.session.end', 'voice.session.start', 'voice.turn', 'voice.interrupt', 'voice.reconnect'],
-      ...['voice.tool.call', 'voice.tool.result']
+      'browser.action',
+      'browser.blocked',
+      'browser.done',
+      'browser.error',
+      'browser.step',
+      'memory.error',
+      'memory.extract',
+      'memory.stored',
+      'model.call',
+      'model.error',
+      'model.result',
+      'run.complete',
+      'run.error',
+      'run.start',
+      'run.stream.chunk',
+      'skill.learned',
+      'skill.loaded',
+      'tool.approval.request',
+      'tool.approval.response',
+      'tool.call',
+      'tool.error',
+      'tool.result',
+      'voice.session.end',
+      'voice.session.start',
+      'voice.turn',
+      'voice.interrupt',
+      'voice.reconnect',
+      'voice.tool.call',
+      'voice.tool.result'
     ])
   )
   for (const name of NAMES)

@@ -189,7 +189,10 @@ t.test('metrics of runs and tool calls', async (t) => {
   await collect(makeAgent({ rejects: { statusCode: 400 } }).agent.stream('Hi', context))
   const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
   new RunEvents(context, 'crew', 'team').emit('run.complete', () => ({
-    ...{ sessionId: 's', finishReason: 'stop' as const, usage, durationMs: 2_000 }
+    sessionId: 's',
+    finishReason: 'stop' as const,
+    usage,
+    durationMs: 2_000
   }))
   const found = new Map((await metrics()).map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
   t.match(found.get('gen_ai.invoke_agent.duration'), [

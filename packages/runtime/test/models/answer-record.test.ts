@@ -22,7 +22,13 @@ function viewOf(answer: ModelAnswer, { callIds, providerCalls }: AnswerScope) {
     // As JSON too, for its URLs.
     json: JSON.stringify(answer.toMessage()),
     session: toSessionStep(answer, outcomes),
-    ...{ text, ended, usage, modelId, stepFinishReason, toolCalls, providerOutcomes },
+    text,
+    ended,
+    usage,
+    modelId,
+    stepFinishReason,
+    toolCalls,
+    providerOutcomes,
     callIds: [...callIds].toSorted(),
     providerCalls: [...providerCalls.values()].map(({ startedAt: _, ...call }) => call)
   }

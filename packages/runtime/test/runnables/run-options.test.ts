@@ -53,7 +53,7 @@ t.test('an unknown or bad option of a run is refused, and leaves nothing behind'
 })
 
 t.test('a run takes options, a context, or neither', async (t) => {
-  for (const runnable of [...runnables]) {
+  for (const runnable of runnables) {
     t.ok((await runnable.run('x')).text)
     const { runId, sessionId } = await runnable.run('x', { runId: 'r1', sessionId: 's1', userId: 'ada' })
     t.strictSame({ runId, sessionId }, { runId: 'r1', sessionId: 's1' })

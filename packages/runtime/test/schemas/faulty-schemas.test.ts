@@ -54,17 +54,18 @@ t.test('a schema that gives no result is an error with a code', async (t) => {
     }) as unknown as Schema
   const issueWith = (path: unknown) => ({ issues: [{ message: 'is bad', path }] })
   const bad = [
-    ...[
-      undefined,
-      null,
-      5,
-      'text',
-      { issues: null },
-      { issues: 'many' },
-      { issues: [null] },
-      { issues: [{}] }
-    ],
-    ...[issueWith(null), issueWith('city'), issueWith([null]), issueWith([{}])]
+    undefined,
+    null,
+    5,
+    'text',
+    { issues: null },
+    { issues: 'many' },
+    { issues: [null] },
+    { issues: [{}] },
+    issueWith(null),
+    issueWith('city'),
+    issueWith([null]),
+    issueWith([{}])
   ]
   const engine = createRunEngine()
   t.teardown(() => engine.close())

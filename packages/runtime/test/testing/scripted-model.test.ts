@@ -15,8 +15,16 @@ const typesOf = async (script: Script) => (await play(scriptedModel(script))).ma
 
 t.test('a turn as the parts of a stream', async (t) => {
   t.strictSame(await typesOf({ reasoning: 'Hm', text: ['a', 'b'], toolCalls: [{ toolName: 'x' }] }), [
-    ...['stream-start', 'reasoning-start', 'reasoning-delta', 'reasoning-end'],
-    ...['text-start', 'text-delta', 'text-delta', 'text-end', 'tool-call', 'finish']
+    'stream-start',
+    'reasoning-start',
+    'reasoning-delta',
+    'reasoning-end',
+    'text-start',
+    'text-delta',
+    'text-delta',
+    'text-end',
+    'tool-call',
+    'finish'
   ])
   const parts = await play(scriptedModel({ text: 'a', usage: { promptTokens: 1, completionTokens: 2 } }))
   t.match(parts.at(-1), {

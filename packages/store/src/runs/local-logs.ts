@@ -203,7 +203,7 @@ export class LocalLogs {
   /** Wakes the readers of a log: it has news, or no more are to come. */
   wake(runId: string, gone = false): void {
     const log = this.#logs.get(runId)
-    if (log !== undefined) for (const follower of [...log.followers]) follower(gone)
+    if (log !== undefined) for (const follower of Array.from(log.followers)) follower(gone)
   }
 
   /** The logs of other nodes that are followed here. */

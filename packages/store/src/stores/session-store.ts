@@ -90,7 +90,11 @@ async function lengthen(
     .insertInto('session')
     .values({
       ...row,
-      ...{ title: titleOf(messages), turns: 1, last_seq: messages.length, last_ordinal: 0, listed }
+      title: titleOf(messages),
+      turns: 1,
+      last_seq: messages.length,
+      last_ordinal: 0,
+      listed
     })
     .onConflict((conflict) =>
       conflict.column('session_key').doUpdateSet((set) => ({

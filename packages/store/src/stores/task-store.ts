@@ -42,8 +42,13 @@ function createPushes(
         const rows = await others.where('config_id', '<>', config.id).execute()
         if (rows.length >= maxPerTask) return 'full'
         const row = {
-          ...{ task_id: taskId, config_id: config.id, config: JSON.stringify(config), pushed },
-          ...{ owner, endpoint: config.endpoint ?? null, node_id: nodeId }
+          task_id: taskId,
+          config_id: config.id,
+          config: JSON.stringify(config),
+          pushed,
+          owner,
+          endpoint: config.endpoint ?? null,
+          node_id: nodeId
         }
         await trx
           .insertInto('push_config')
@@ -262,8 +267,12 @@ async function insertMessage(
   message: unknown
 ): Promise<void> {
   const row = {
-    ...{ registry, owner, message_id: messageId, task_id: taskId },
-    ...{ seq, message: JSON.stringify(message) }
+    registry,
+    owner,
+    message_id: messageId,
+    task_id: taskId,
+    seq,
+    message: JSON.stringify(message)
   }
   await db.insertInto('task_message').values(row).execute()
 }

@@ -52,8 +52,14 @@ async function fill(store: Store): Promise<(store: Store) => Promise<object>> {
   const [ended, waiting] = [storedRun({ createdAt: 1 }), storedRun({ createdAt: 2, metadata: { a: 'é' } })]
   for (const each of [ended, waiting]) await runs.create(each)
   const result = {
-    ...{ text: 'x'.repeat(700_000), toolCalls: [], usage, structured: null, durationMs: 1 },
-    ...{ runId: ended.runId, sessionId: 's', finishReason: 'stop' as const }
+    text: 'x'.repeat(700_000),
+    toolCalls: [],
+    usage,
+    structured: null,
+    durationMs: 1,
+    runId: ended.runId,
+    sessionId: 's',
+    finishReason: 'stop' as const
   }
   await log.append(ended.runId, 1, [textEntry(1), textEntry(2)], {
     status: 'completed',
@@ -62,14 +68,15 @@ async function fill(store: Store): Promise<(store: Store) => Promise<object>> {
     preview: 'x'
   })
   const input = {
-    ...{
-      inputId: `${waiting.runId}.1`,
-      kind: 'approval' as const,
-      toolCallId: 'c',
-      toolName: 't',
-      args: { a: 'y'.repeat(9_000) }
-    },
-    ...{ source: [], path: [], expiresAt: 9, answer: null }
+    inputId: `${waiting.runId}.1`,
+    kind: 'approval' as const,
+    toolCallId: 'c',
+    toolName: 't',
+    args: { a: 'y'.repeat(9_000) },
+    source: [],
+    path: [],
+    expiresAt: 9,
+    answer: null
   }
   await log.append(waiting.runId, 1, [textEntry(1)], { status: 'input-required', at: 4, input })
   await runs.recordStep(waiting.runId, 1, '["a"]', { done: true })

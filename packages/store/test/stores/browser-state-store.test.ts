@@ -9,7 +9,10 @@ const KEY = '00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff'
 const CANARY = 'canary-of-a-cookie'
 const STATE: BrowserState = { cookies: [{ name: 'sid', value: CANARY }], origins: [] }
 const keyOf = (sessionId: string): SessionKey => ({
-  ...{ registry: 'global', owner: 'ann', kind: 'agent', name: 'scout' },
+  registry: 'global',
+  owner: 'ann',
+  kind: 'agent',
+  name: 'scout',
   sessionId
 })
 

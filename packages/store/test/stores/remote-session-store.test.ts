@@ -4,7 +4,10 @@ import { createStore } from '@svc/store'
 import t from 'tap'
 
 const keyOf = (sessionId: string): SessionKey => ({
-  ...{ registry: 'global', owner: 'ann', kind: 'agent', name: 'far' },
+  registry: 'global',
+  owner: 'ann',
+  kind: 'agent',
+  name: 'far',
   sessionId
 })
 

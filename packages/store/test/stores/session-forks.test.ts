@@ -7,7 +7,10 @@ import t, { type Test } from 'tap'
 const OPERATIONS = 150
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const keyOf = (sessionId: string): SessionKey => ({
-  ...{ registry: 'global', kind: 'agent', name: 'echo', owner: 'ada' },
+  registry: 'global',
+  kind: 'agent',
+  name: 'echo',
+  owner: 'ada',
   sessionId
 })
 

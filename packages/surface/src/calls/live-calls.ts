@@ -38,7 +38,10 @@ function toCallInput({ input, output, modality = 'audio' }: VoiceSettings): obje
 function toCallRunnable(voice: VoiceRunnable, link: VoiceLink): Runnable {
   const { kind, name, toolNames, toolsVary } = voice
   const call = defineRunnable({
-    ...{ kind, name, toolNames, toolsVary },
+    kind,
+    name,
+    toolNames,
+    toolsVary,
     inputSchema: CallInputSchema,
     stream: (_input, context) => voice.converse(link, context)
   })

@@ -3,10 +3,34 @@ import type { Schema } from './open-api-document.ts'
 const COMPONENT_NAME = /^[A-Z][A-Za-z0-9]*$/
 /** The keywords that OpenAPI 3.0 shares with JSON Schema, and whose values are no schemas. */
 const SHARED = new Set([
-  ...['title', 'description', 'type', 'format', 'default', 'example', 'enum', 'nullable', 'discriminator'],
-  ...['multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'],
-  ...['pattern', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'required'],
-  ...['readOnly', 'writeOnly', 'deprecated', 'externalDocs', '$ref']
+  'title',
+  'description',
+  'type',
+  'format',
+  'default',
+  'example',
+  'enum',
+  'nullable',
+  'discriminator',
+  'multipleOf',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'required',
+  'readOnly',
+  'writeOnly',
+  'deprecated',
+  'externalDocs',
+  '$ref'
 ])
 /** `null` where a schema says nothing else: OpenAPI 3.0 has no type for it. */
 const NULL: Schema = { type: 'string', nullable: true, enum: [null] }

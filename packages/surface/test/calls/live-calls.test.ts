@@ -22,7 +22,14 @@ t.test('a call is a run of the voice agent: outputs in order, audio as it was se
   )
   const types = connection.types().filter((type) => type !== 'audio')
   t.same(types, [
-    ...['state', 'item', 'transcript', 'response.start', 'answer.start', 'text', 'answer.end', 'response.end']
+    'state',
+    'item',
+    'transcript',
+    'response.start',
+    'answer.start',
+    'text',
+    'answer.end',
+    'response.end'
   ])
   call.end('hangup')
   t.same(await connection.over(), { status: 'completed' })

@@ -8,12 +8,17 @@ const MIB = 1_048_576
 
 /** An output whose text is its position. */
 const text = (position: number): VoiceOutput => ({
-  ...{ type: 'text', responseId: 'r', itemId: 'i' },
+  type: 'text',
+  responseId: 'r',
+  itemId: 'i',
   delta: String(position)
 })
 const audio = (itemId: string, startMs: number, bytes: number): VoiceOutput => ({
-  ...{ type: 'audio', responseId: 'r', itemId },
-  ...{ startMs, audio: new Uint8Array(bytes) }
+  type: 'audio',
+  responseId: 'r',
+  itemId,
+  startMs,
+  audio: new Uint8Array(bytes)
 })
 
 function fill(feed: OutputFeed, count: number): void {

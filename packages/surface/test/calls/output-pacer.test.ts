@@ -6,8 +6,10 @@ import { OutputPacer } from '../../src/calls/outputs.ts'
 const FORMAT = { type: 'audio/pcm', rate: 24_000 } as const
 const PLACE = { responseId: 'r', itemId: 'answer' }
 const audio = (ms: number, startMs = 0): VoiceOutput => ({
-  ...{ type: 'audio', ...PLACE },
-  ...{ audio: new Uint8Array(ms * 48), startMs }
+  type: 'audio',
+  ...PLACE,
+  audio: new Uint8Array(ms * 48),
+  startMs
 })
 const text: VoiceOutput = { type: 'text', ...PLACE, delta: 'hi' }
 const end: VoiceOutput = { type: 'answer.end', ...PLACE, text: 'hi', durationMs: 1_000 }

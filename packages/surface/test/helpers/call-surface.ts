@@ -38,14 +38,23 @@ export function callSurface(
     ForeignUser: named('ForeignUser')
   }
   const surface = {
-    ...{ runs, exposed, policy, log, errors, clientTools },
+    runs,
+    exposed,
+    policy,
+    log,
+    errors,
+    clientTools,
     clientInstructions: false,
     providerKeyHeaders: {}
   }
   const calls = new LiveCalls(surface, grace)
   const asked = {
-    ...{ name: 'voice', principal: ALICE, headers: {}, settings: {} },
-    ...{ canClear: true, reportsPlayback: true }
+    name: 'voice',
+    principal: ALICE,
+    headers: {},
+    settings: {},
+    canClear: true,
+    reportsPlayback: true
   }
   const start = (more: Partial<typeof asked & { userId: string }> & { settings?: object } = {}) =>
     calls.start({ ...asked, ...more })

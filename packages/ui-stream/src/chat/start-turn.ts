@@ -43,7 +43,8 @@ export async function startTurn(
   const { userId, apiKey, whenBusy, metadata, instructions, tools } = body
   const onDisconnect = body.onDisconnect ?? surface.onDisconnect
   const asked = {
-    ...{ input, sessionId },
+    input,
+    sessionId,
     ...givenOf({ userId, apiKey, whenBusy, metadata, instructions, tools })
   } as RunBody
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })

@@ -23,7 +23,11 @@ const { messages } = response.ok ? await response.json() : { messages: [] }
 createRoot(document.querySelector('#root')).render(<Page id={id} initialMessages={messages} />)`
   const { outputFiles } = await build({
     stdin: { contents, loader: 'tsx', resolveDir: PACKAGE },
-    ...{ bundle: true, write: false, format: 'esm', jsx: 'automatic', logLevel: 'silent' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    jsx: 'automatic',
+    logLevel: 'silent',
     define: { 'process.env.NODE_ENV': '"production"' }
   })
   return outputFiles[0]!.text

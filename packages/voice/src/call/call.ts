@@ -289,7 +289,9 @@ export class Call {
   #engineHost(): EngineHost {
     const { plan, context, emit } = this.#host
     const child = context.child(plan.name, {
-      ...{ key: 'call', unsourced: true, answersCaller: true },
+      key: 'call',
+      unsourced: true,
+      answersCaller: true,
       onInput: (input) => this.#conversation?.responses.input(input)
     })
     return {
@@ -308,7 +310,13 @@ export class Call {
     const write = (part: YieldedPart) => void this.#host.emit(part).catch(() => {})
     const settings = () => this.#settings
     const scope: CallScope = {
-      ...{ plan, link, context, engine, events: this.#events, order: new CallOrder(), write },
+      plan,
+      link,
+      context,
+      engine,
+      events: this.#events,
+      order: new CallOrder(),
+      write,
       get settings() {
         return settings()
       }
@@ -381,7 +389,12 @@ export class Call {
     const durationMs = performance.now() - this.#startedAt
     const reason = this.#reason
     this.#events.emit('voice.session.end', () => ({
-      ...{ sessionId, durationMs, turns, interruptions, reason, usage }
+      sessionId,
+      durationMs,
+      turns,
+      interruptions,
+      reason,
+      usage
     }))
   }
 }

@@ -83,7 +83,9 @@ export class ToolWatch {
     if (part.type === 'tool.error') return
     const { result, durationMs } = part
     this.#scope.events.emit('voice.tool.result', () => ({
-      ...{ toolCallId, toolName, durationMs },
+      toolCallId,
+      toolName,
+      durationMs,
       result: structuredClone(result)
     }))
   }

@@ -112,7 +112,11 @@ export class UserTurns {
     const previousItemId = order.place(itemId)
     void link.send({ type: 'item', itemId, previousItemId, ...(text !== undefined && { text }) })
     const turn = {
-      ...{ itemId, startMs, endMs, endpointMs, text },
+      itemId,
+      startMs,
+      endMs,
+      endpointMs,
+      text,
       stoppedAt: performance.now() - endpointMs,
       transcriptMs: undefined,
       isSpoken: !this.#written.has(itemId)
@@ -128,7 +132,11 @@ export class UserTurns {
     turn.transcriptMs = Math.max(performance.now() - turn.stoppedAt, 0)
     this.#scope.write({
       type: 'voice.transcript',
-      ...{ itemId, text: words, final: true, startMs, endMs },
+      itemId,
+      text: words,
+      final: true,
+      startMs,
+      endMs,
       ...(language !== undefined && { language })
     })
     const isTaken = words !== '' && this.#takeWords(words)

@@ -150,8 +150,13 @@ export interface TranscriptionOptions extends ModelReport {
 
 /** How providers name the language, which the specification of transcription models lacks. */
 const LANGUAGE_OPTIONS: Readonly<Record<string, string>> = {
-  ...{ openai: 'language', groq: 'language', deepgram: 'language', xai: 'language', mistral: 'language' },
-  ...{ elevenlabs: 'languageCode', assemblyai: 'languageCode' }
+  openai: 'language',
+  groq: 'language',
+  deepgram: 'language',
+  xai: 'language',
+  mistral: 'language',
+  elevenlabs: 'languageCode',
+  assemblyai: 'languageCode'
 }
 
 /** Converts a transcription model of any version to one function. A stream that fails is replaced by one request. */
@@ -182,7 +187,10 @@ class LiftedTranscription {
     const model = this.#model as LiveOptions['model']
     return new LiveTranscription({
       ...this.#options,
-      ...{ model, guard, onWords, providerOptions: this.#providerOptions }
+      model,
+      guard,
+      onWords,
+      providerOptions: this.#providerOptions
     })
   }
 
@@ -211,7 +219,9 @@ class LiftedTranscription {
     for (let attempt = 1; ; attempt++) {
       try {
         const making = this.#model.doGenerate({
-          ...{ audio, mediaType, abortSignal },
+          audio,
+          mediaType,
+          abortSignal,
           ...(providerOptions && { providerOptions })
         })
         const { text, language, usage } = await this.#wait(guard, making)

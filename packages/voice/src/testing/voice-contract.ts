@@ -154,7 +154,8 @@ export function voiceContract(t: ContractTest, make: MakeVoice): void {
       const run = await engine.start(defineRunnable({ kind, name: voice.name, stream }), 'call')
       try {
         await check(child, {
-          ...{ link, run },
+          link,
+          run,
           listening: () => link.next('state', ({ state }) => state === 'listening'),
           async end(type) {
             link.hangUp()

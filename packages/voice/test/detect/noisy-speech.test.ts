@@ -20,7 +20,8 @@ t.test(
 t.test('the gate lets all speech through, in any noise, and no silence', { skip }, async (t) => {
   let asked = 0
   const behind: VoiceDetector = {
-    ...{ rate: 16_000, frame: 512 },
+    rate: 16_000,
+    frame: 512,
     create: () => ({
       probability(frame) {
         asked += frame.length

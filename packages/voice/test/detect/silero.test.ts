@@ -77,7 +77,8 @@ function recording(rate = 16_000, frame = FRAME) {
   const asked: number[] = []
   let closed = 0
   const detector: VoiceDetector = {
-    ...{ rate, frame },
+    rate,
+    frame,
     create: () => ({
       probability([level = 0]) {
         asked.push(level)

@@ -9,15 +9,18 @@ import { createRandom } from './random.ts'
 
 const RATE = 16_000
 const PHRASES = [
-  ...['what is the weather in rome', 'yes', 'please book a table for two', 'no', 'stop', 'how late is it'],
-  ...[
-    'I would like to cancel my order',
-    'tell me more',
-    'thank you very much',
-    'hello',
-    'one moment',
-    'goodbye'
-  ]
+  'what is the weather in rome',
+  'yes',
+  'please book a table for two',
+  'no',
+  'stop',
+  'how late is it',
+  'I would like to cancel my order',
+  'tell me more',
+  'thank you very much',
+  'hello',
+  'one moment',
+  'goodbye'
 ]
 const VOICES = ['en-us', 'en-us+f3']
 

@@ -55,7 +55,10 @@ interface Scope {
 export function makeVoice({ script = 'Hello there.', agent, answer, voice }: CallOptions = {}): VoiceAgent {
   const registry = createRegistry()
   return new VoiceAgent({
-    ...{ name: 'phone', registry, listen: toneTranscription(), speak: toneSpeech() },
+    name: 'phone',
+    registry,
+    listen: toneTranscription(),
+    speak: toneSpeech(),
     answer: answer ?? new Agent({ name: 'desk', registry, model: scriptedModel(script), ...agent }),
     ...voice,
     turns: { detect: toneDetector(), ...voice?.turns }
@@ -73,12 +76,17 @@ export async function startCall(t: Scope, options: CallOptions = {}): Promise<Te
     ...options.link
   })
   const call = defineRunnable({
-    ...{ kind: 'agent', name: voice.name },
+    kind: 'agent',
+    name: voice.name,
     stream: (_input, context) => voice.converse(link, context)
   })
   const run = await engine.start(call, 'call', { ...(sessionId !== undefined && { sessionId }) })
   return {
-    ...{ run, link, voice, stores, engine },
+    run,
+    link,
+    voice,
+    stores,
+    engine,
     parts: () => Array.fromAsync(run.parts()),
     session: async () =>
       stores.sessions.load(

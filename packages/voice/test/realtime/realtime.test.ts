@@ -269,8 +269,11 @@ t.test('options of the provider are merged into those of the call', async (t) =>
       input: {
         transcription: { language: 'de' },
         turn_detection: {
-          ...{ type: 'server_vad', eagerness: 'low', silence_duration_ms: 100 },
-          ...{ create_response: false, interrupt_response: false }
+          type: 'server_vad',
+          eagerness: 'low',
+          silence_duration_ms: 100,
+          create_response: false,
+          interrupt_response: false
         }
       }
     }

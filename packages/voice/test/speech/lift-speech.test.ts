@@ -24,7 +24,10 @@ function ask(model: SpeechModel, { voice, signal = new AbortController().signal,
   const [faults, usages]: [ModelFault[], Usage[]] = [[], []]
   const rate = options.rate ?? 16_000
   const speak = liftSpeech(model, {
-    ...{ rate, openResampler, language: undefined, timeout: 60_000 },
+    rate,
+    openResampler,
+    language: undefined,
+    timeout: 60_000,
     onFault: (fault) => faults.push(fault),
     onUsage: (usage) => usages.push(usage),
     ...options

@@ -23,7 +23,10 @@ const openResampler = await loadResampler()
 function listen(model: TranscriptionModel, options: Partial<TranscriptionOptions> = {}) {
   const [faults, usages, partial]: [ModelFault[], Usage[], string[]] = [[], [], []]
   const open = liftTranscription(model, {
-    ...{ rate: 16_000, openResampler, language: undefined, timeout: 60_000 },
+    rate: 16_000,
+    openResampler,
+    language: undefined,
+    timeout: 60_000,
     onFault: (fault) => faults.push(fault),
     onUsage: (usage) => usages.push(usage),
     ...options
@@ -119,7 +122,11 @@ t.test('increments, revisions and final segments', async (t) => {
   const { say, partial } = listen(streaming([...parts, { ...finish(''), language: 'en' } as StreamPart]))
   t.strictSame(await say(), { text: 'What is the time? In Rome.', language: 'en' })
   t.strictSame(partial, [
-    ...['What', 'What is', 'What is the', 'What is the time?', 'What is the time? In Rome'],
+    'What',
+    'What is',
+    'What is the',
+    'What is the time?',
+    'What is the time? In Rome',
     'What is the time? In Rome.'
   ])
   t.strictSame(await listen(streaming([...parts, finish(' What is the time in Rome? ')])).say(), {

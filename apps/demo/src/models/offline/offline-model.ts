@@ -19,8 +19,19 @@ export interface OfflineModelOptions {
 
 /** The tools of the demo; any other is served by the client. */
 const OWN_TOOLS = new Set([
-  ...['search_docs', 'read_section', 'calculate', 'current_time', 'add_note', 'list_notes', 'delete_note'],
-  ...['ask_guest', 'book_table', 'deliver', 'compute', 'load_skill', 'route']
+  'search_docs',
+  'read_section',
+  'calculate',
+  'current_time',
+  'add_note',
+  'list_notes',
+  'delete_note',
+  'ask_guest',
+  'book_table',
+  'deliver',
+  'compute',
+  'load_skill',
+  'route'
 ])
 
 /** A model without network or weights: rules that call the tools of an agent, and answer from what these gave. */

@@ -4,21 +4,19 @@ import { createOfflineModel } from '../../../src/models/offline/offline-model.ts
 const LENGTH = 100_000
 const CLASSES = [
   ...Array.from('9aA \t\u00a0\n.,?!()+-*/^%="\'`~_|<[#$€:;&@ß漢ア√👋🏽\u200d\ufe0f\u0301\ufdfa'),
-  ...[
-    'and ',
-    'one ',
-    'the ',
-    '1 + ',
-    '1,',
-    '1e1',
-    '(1',
-    'a-',
-    'a\n',
-    '. a',
-    '? A ',
-    'x 9 ',
-    '9 is what % of '
-  ]
+  'and ',
+  'one ',
+  'the ',
+  '1 + ',
+  '1,',
+  '1e1',
+  '(1',
+  'a-',
+  'a\n',
+  '. a',
+  '? A ',
+  'x 9 ',
+  '9 is what % of '
 ]
 const LEADS = ['', 'what is ', 'x', 'time in ', 'my name is', 'ignore ', 'difference between ', '1+']
 const MIXED = ['9', 'a', ' ', '\t', '.', '?', '(', ')', '+', '-', ',', '\n', '1 and ', '漢']

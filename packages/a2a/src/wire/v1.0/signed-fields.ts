@@ -65,8 +65,13 @@ const CARD: Message = {
   skills: {
     many: 'list',
     message: {
-      ...{ id: kept, name: kept, description: kept, tags: kept },
-      ...{ examples: filled, inputModes: filled, outputModes: filled },
+      id: kept,
+      name: kept,
+      description: kept,
+      tags: kept,
+      examples: filled,
+      inputModes: filled,
+      outputModes: filled,
       securityRequirements: REQUIREMENTS
     }
   },

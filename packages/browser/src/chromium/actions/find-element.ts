@@ -239,19 +239,30 @@ function readTarget(spot: PageElement): Omit<Target, 'frameUrl'> {
   const type = tag === 'input' || tag === 'button' ? (actor.type ?? '') : undefined
 
   const ROLES: Record<string, string> = {
-    ...{
-      a: 'link',
-      area: 'link',
-      button: 'button',
-      select: 'combobox',
-      textarea: 'textbox',
-      option: 'option'
-    },
-    ...{ summary: 'button', img: 'img', h1: 'heading', h2: 'heading', h3: 'heading', input: 'textbox' }
+    a: 'link',
+    area: 'link',
+    button: 'button',
+    select: 'combobox',
+    textarea: 'textbox',
+    option: 'option',
+    summary: 'button',
+    img: 'img',
+    h1: 'heading',
+    h2: 'heading',
+    h3: 'heading',
+    input: 'textbox'
   }
   const INPUT_ROLES: Record<string, string> = {
-    ...{ button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button' },
-    ...{ checkbox: 'checkbox', radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox' }
+    button: 'button',
+    submit: 'button',
+    reset: 'button',
+    image: 'button',
+    file: 'button',
+    checkbox: 'checkbox',
+    radio: 'radio',
+    range: 'slider',
+    number: 'spinbutton',
+    search: 'searchbox'
   }
   const role =
     attribute(actor, 'role') ?? (tag === 'input' ? INPUT_ROLES[type ?? ''] : undefined) ?? ROLES[tag] ?? ''
@@ -263,13 +274,14 @@ function readTarget(spot: PageElement): Omit<Target, 'frameUrl'> {
     const isButton = /^(?:button|submit|reset)$/.test(type ?? '') && tag === 'input'
     const isField = /^(?:input|select|textarea)$/.test(tag)
     const names = [
-      ...[
-        labels,
-        attribute(element, 'aria-label'),
-        ...Array.from(element.labels ?? [], (label) => label.textContent)
-      ],
-      ...[isButton ? element.value : '', attribute(element, 'alt'), isField ? '' : element.innerText],
-      ...[element.querySelector('img[alt]')?.getAttribute('alt'), attribute(element, 'title')],
+      labels,
+      attribute(element, 'aria-label'),
+      ...Array.from(element.labels ?? [], (label) => label.textContent),
+      isButton ? element.value : '',
+      attribute(element, 'alt'),
+      isField ? '' : element.innerText,
+      element.querySelector('img[alt]')?.getAttribute('alt'),
+      attribute(element, 'title'),
       attribute(element, 'placeholder')
     ]
     return names.map(plain).find((name) => name !== '') ?? ''

@@ -5,7 +5,7 @@ export function createInProcessControlBus(): ControlBus {
   const listeners = new Set<(message: ControlMessage) => void>()
   return {
     publish(message) {
-      for (const listener of [...listeners]) listener(message)
+      for (const listener of Array.from(listeners)) listener(message)
     },
     subscribe(listener) {
       listeners.add(listener)

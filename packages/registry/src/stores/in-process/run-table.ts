@@ -309,5 +309,5 @@ export function recordStep(run: RunEntry, key: string, output: unknown): void {
 /** Notifies the followers of a run's log that it has grown, or is gone. */
 export function wake(run: RunEntry, gone = false): void {
   if (run.followers === undefined) return
-  for (const follower of [...run.followers]) follower(gone)
+  for (const follower of Array.from(run.followers)) follower(gone)
 }

@@ -225,7 +225,11 @@ function toStored(session: SessionEntry, runs: Pick<RunTable, 'findLive'>): Stor
   if (session.title === undefined && session.first !== undefined) session.title = titleOf(session.first)
   const isActive = lastRun !== undefined && runs.findLive(lastRun) !== undefined
   return {
-    ...{ registry, owner, kind, name, sessionId },
+    registry,
+    owner,
+    kind,
+    name,
+    sessionId,
     title: session.title ?? null,
     metadata,
     createdAt,

@@ -71,8 +71,22 @@ class Outbox {
     if (others === undefined) this.#ofWebhooks.set(webhook.webhookId, new Set([deliveryId]))
     else others.add(deliveryId)
     this.#messages.set(deliveryId, {
-      ...{ deliveryId, seq: ++this.#seq, webhookId: webhook.webhookId, owner, runId, registry, kind, name },
-      ...{ sessionId, metadata, event, detail, at, dueAt: at, state: 'pending', attempts: 0 },
+      deliveryId,
+      seq: ++this.#seq,
+      webhookId: webhook.webhookId,
+      owner,
+      runId,
+      registry,
+      kind,
+      name,
+      sessionId,
+      metadata,
+      event,
+      detail,
+      at,
+      dueAt: at,
+      state: 'pending',
+      attempts: 0,
       lastStatus: null,
       lastError: null
     })

@@ -4,8 +4,11 @@ import t from 'tap'
 import { buildEngine } from '../../helpers/collect.ts'
 
 const keyOf = ({ registry, sessionOwner: owner, sessionId }: RunContext): SessionKey => ({
-  ...{ registry, owner, sessionId },
-  ...{ kind: 'agent', name: 'talker' }
+  registry,
+  owner,
+  sessionId,
+  kind: 'agent',
+  name: 'talker'
 })
 
 /** An agent that asks for its turn only when a test lets it, and says who it is. */

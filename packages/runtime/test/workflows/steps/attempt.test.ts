@@ -92,7 +92,10 @@ t.test('each attempt that fails says so once', async (t) => {
   t.same(await failures(throws), ['a', 'a', ''])
   t.same(await failures(failing('bad')), ['a', 'a', ''])
   t.same(await failures(makeTeam({ mode: 'sequence', members: [failing('bad')] })), [
-    ...['a/bad', 'a', 'a/bad', 'a'],
+    'a/bad',
+    'a',
+    'a/bad',
+    'a',
     ''
   ])
 })

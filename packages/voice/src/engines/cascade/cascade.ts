@@ -53,7 +53,10 @@ class CascadeAnswer {
     const isSpoken = request.modality === 'audio'
     const text = request.turns.map((turn) => turn.text).join('\n')
     this.#run = new AnswerRun({
-      ...{ runnable, request, caller: this.#callerFor(text !== ''), signal: this.#end.signal },
+      runnable,
+      request,
+      caller: this.#callerFor(text !== ''),
+      signal: this.#end.signal,
       host: { ...host, emit: (part) => this.#emit(part) },
       input: text === '' ? request.instructions : text,
       onText: (delta) => {
@@ -169,7 +172,10 @@ export function cascadeEngine(plan: CascadePlan): OpenVoiceEngine {
     const rates = { input: detector.rate, output: outputRate }
     const models = await plan.resolveModels({ context, emit, rates })
     const listening = await Listening.open({
-      ...{ notify, detector, turnDetector, transcribe: models.transcribe },
+      notify,
+      detector,
+      turnDetector,
+      transcribe: models.transcribe,
       settings: endpointOf(endpoint, settings)
     })
     return new Cascade(plan, host, models, listening, outputRate)
@@ -231,7 +237,11 @@ class Cascade implements VoiceEngine {
   respond(request: AnswerRequest): void {
     const { answer: runnable } = this.#plan
     const answer = new CascadeAnswer({
-      ...{ host: this.#host, runnable, request, settings: this.#settings, speaking: this.#speaking },
+      host: this.#host,
+      runnable,
+      request,
+      settings: this.#settings,
+      speaking: this.#speaking,
       said: request.index === 0 ? this.#said : undefined
     })
     this.#answer = answer

@@ -280,7 +280,11 @@ export class ServedConnection {
     this.items.push({ id, type: 'function_call', call_id: callId, name, arguments: args })
     this.send({
       type: 'response.function_call_arguments.done',
-      ...{ response_id: responseId, item_id: id, call_id: callId, name, arguments: args }
+      response_id: responseId,
+      item_id: id,
+      call_id: callId,
+      name,
+      arguments: args
     })
   }
 }

@@ -26,7 +26,10 @@ export async function startAgentCall(
 ) {
   const upstream = await startRealtimeServer(t, { reply: echo, ...server })
   const agent = new VoiceAgent({
-    ...{ name: 'live', registry: createRegistry(), model: upstream.model, retry: { baseDelay: 1 } },
+    name: 'live',
+    registry: createRegistry(),
+    model: upstream.model,
+    retry: { baseDelay: 1 },
     ...voice,
     turns: { silence: 100, prefix: 0, ...voice?.turns }
   })
@@ -37,7 +40,8 @@ export async function startAgentCall(
     ...linkOptions
   })
   const call = defineRunnable({
-    ...{ kind: 'agent', name: agent.name },
+    kind: 'agent',
+    name: agent.name,
     stream: (_input, context) => agent.converse(link, context)
   })
   const run = await engine.start(call, 'call', { sessionId: 's1' })
@@ -49,7 +53,11 @@ export async function startAgentCall(
     sessionId: 's1'
   } as const
   return {
-    ...{ run, link, upstream, engine, agent },
+    run,
+    link,
+    upstream,
+    engine,
+    agent,
     session: async () => stores.sessions.load(key, 1_000),
     parts: () => Array.fromAsync(run.parts())
   }
