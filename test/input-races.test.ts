@@ -79,7 +79,7 @@ function surfacesFor(
       : (['inputs', 'inputId', 'input.answer'] as const)
   const answerOf = (content: string) =>
     kind === 'approval' ? { approved: true, reason: content } : { action: 'accept', content }
-  const answered = kind === 'approval' ? 'RUN_ERR_APPROVAL_ANSWERED' : 'RUN_ERR_INPUT_ANSWERED'
+  const answered = 'RUN_ERR_INPUT_ANSWERED'
   return [
     async (inputId, content) => {
       const { status, body } = await ask('POST', `/${list}/${inputId}`, answerOf(content))

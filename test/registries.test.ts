@@ -90,7 +90,7 @@ t.test('nor does it show their approvals', async (t) => {
   t.match(await ask('POST', `/a/approvals/${approvalId}`, answer), { status: 404 })
   const socket = await connect('/a')
   t.match(await socket.ask('approval.answer', { approvalId, ...answer }), {
-    code: 'RUN_ERR_APPROVAL_NOT_FOUND'
+    code: 'RUN_ERR_INPUT_NOT_FOUND'
   })
   t.match(await rpc('/a2a/a', 'message/send', say('approve', { taskId: runId })), { code: -32001 })
   t.match((await ask('GET', '/b/approvals')).body, { approvals: [{ approvalId }] })

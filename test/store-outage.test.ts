@@ -171,7 +171,7 @@ for (const [name, make] of Object.entries(DISKS)) {
       await free()
       await until(() => ask('GET', '/api/readyz'), isReady)
       t.match(await approve(waiting), { status: 200 })
-      t.match(await approve(asking), { status: 409, body: { code: 'RUN_ERR_APPROVAL_ANSWERED' } })
+      t.match(await approve(asking), { status: 409, body: { code: 'RUN_ERR_INPUT_ANSWERED' } })
       const ended = await until(() => record(waiting), hasStatus('completed'))
       t.match(ended.body['result'], { text: /^first \d, second$/ })
       for (const runId of [asking, slow.runId])

@@ -163,7 +163,7 @@ const SOCKET: Readonly<Record<string, SocketAct>> = {
     const runId = ledger.take('asker')
     if (runId === undefined) return
     const { ok, code } = await emit(socket, 'approval.answer', { approvalId: `${runId}.1`, approved: true })
-    if (ok || code === 'RUN_ERR_APPROVAL_ANSWERED') ledger.serve('socket approve')
+    if (ok || code === 'RUN_ERR_INPUT_ANSWERED') ledger.serve('socket approve')
     else ledger.fault(`socket approve: ${code}`)
   }
 }

@@ -127,31 +127,19 @@ export const RUN_ERR_BAD_SCHEMA = createError<[string]>(
   'The Standard Schema is faulty: %s',
   500
 )
-/** There is no such approval, or it has another owner. */
-export const RUN_ERR_APPROVAL_NOT_FOUND = createError<[string]>(
-  'RUN_ERR_APPROVAL_NOT_FOUND',
-  'No approval "%s"',
-  404
-)
-/** The approval is already answered or expired. */
-export const RUN_ERR_APPROVAL_ANSWERED = createError(
-  'RUN_ERR_APPROVAL_ANSWERED',
-  'The approval is already answered or expired',
-  409
-)
-/** There is no such question, client tool or request for credentials, or the caller may not answer it. */
+/** There is no such approval, question, client tool or request for credentials, or the caller may not answer it. */
 export const RUN_ERR_INPUT_NOT_FOUND = createError<[string]>('RUN_ERR_INPUT_NOT_FOUND', 'No input "%s"', 404)
-/** The question, client tool or request for credentials is already answered or expired. */
+/** The input is already answered, or its run has ended. */
 export const RUN_ERR_INPUT_ANSWERED = createError(
   'RUN_ERR_INPUT_ANSWERED',
-  'The input is already answered or expired',
+  'The input is already answered, or its run has ended',
   409
 )
-/** The tool error that a model sees if a client did not answer the call of its tool in time. */
+/** The input was not answered in time; also the tool error that a model sees of a client's tool. */
 export const RUN_ERR_INPUT_EXPIRED = createError(
   'RUN_ERR_INPUT_EXPIRED',
-  'The client did not answer the call in time',
-  504
+  'The input was not answered in time',
+  409
 )
 /** A runnable asked a question, or for credentials, without a message, or with an unusable schema or time-out. */
 export const RUN_ERR_BAD_QUESTION = createError<[string]>(

@@ -96,9 +96,7 @@ export {
   REG_ERR_PLUGIN_ORDER,
   REG_ERR_REGISTERED_TWICE,
   REG_ERR_STORE_IN_USE,
-  RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_APPROVAL_DENIED,
-  RUN_ERR_APPROVAL_NOT_FOUND,
   RUN_ERR_BAD_INPUT,
   RUN_ERR_BAD_PART,
   RUN_ERR_BAD_POSITION,
@@ -391,7 +389,15 @@ export {
   type ToolChoice,
   type WhenBusy
 } from './run-body.ts'
-export { errorFromPart, errorFromStored, isRefusedStart, toPartError, toStoredError } from './run-error.ts'
+export {
+  errorFromPart,
+  errorFromStored,
+  isLateAnswer,
+  isRefusedStart,
+  toLateAnswer,
+  toPartError,
+  toStoredError
+} from './run-error.ts'
 export {
   isTerminalStatus,
   RunRecordSchema,

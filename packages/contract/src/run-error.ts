@@ -1,7 +1,7 @@
 import { codeOf, isTellable, markTellable, type TellableError } from './create-error.ts'
 import type { PartError } from './part.ts'
-import { RUN_ERR_FAILED } from './errors.ts'
-import type { StoredError } from './ports/run-store.ts'
+import { RUN_ERR_FAILED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED } from './errors.ts'
+import type { FoundInput, StoredError } from './ports/run-store.ts'
 import { beginningOf } from './json.ts'
 
 /** The maximum length of an error's message, since lists of runs contain it. */
@@ -20,6 +20,20 @@ const REFUSALS: ReadonlySet<string | undefined> = new Set([
 /** True if a start was refused with this error, and nothing is stored of its run. */
 export function isRefusedStart(err: unknown): boolean {
   return REFUSALS.has(codeOf(err))
+}
+
+/** The error of an answer that comes too late: the input has one, was not answered in time, or its run has ended. */
+export function toLateAnswer({ run, input }: FoundInput): Error {
+  const { answer } = input
+  // One that is still pending takes no answer only once its time is over.
+  const isExpired = answer === null ? run.status === 'input-required' : answer.expired === true
+  return isExpired ? new RUN_ERR_INPUT_EXPIRED() : new RUN_ERR_INPUT_ANSWERED()
+}
+
+/** True if an answer came too late. */
+export function isLateAnswer(err: unknown): boolean {
+  const code = codeOf(err)
+  return code === 'RUN_ERR_INPUT_ANSWERED' || code === 'RUN_ERR_INPUT_EXPIRED'
 }
 
 /** The error as stores and clients see it; an error that is not tellable becomes RUN_ERR_FAILED, without its text. */

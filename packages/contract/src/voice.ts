@@ -190,7 +190,7 @@ export interface VoiceLink {
   send(output: VoiceOutput): Awaitable<void>
   /**
    * Answers an approval, a question or a client tool of the call's run in the name of the caller.
-   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_ANSWERED
+   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED
    */
   answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<void>
 }

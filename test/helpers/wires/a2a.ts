@@ -46,8 +46,7 @@ const NONE = { tenant: '', metadata: undefined }
 class A2aWire implements Wire {
   readonly name: string
   readonly answersInTurn = true
-  readonly refusal =
-    /^UnsupportedOperationError: Not supported: [Tt]he (approval is already answered|task is)/
+  readonly refusal = /^UnsupportedOperationError: Not supported: [Tt]he (input is already answered|task is)/
   readonly hides = {
     args: 'artifacts have what a tool gave, not what it was given',
     order: 'artifacts come as the calls end',

@@ -17,7 +17,7 @@ export const httpWire: WireAdapter = {
 
 class HttpWire implements Wire {
   readonly name = 'HTTP'
-  readonly refusal = /: 409 \{.*"code":"RUN_ERR_APPROVAL_ANSWERED"/
+  readonly refusal = /: 409 \{.*"code":"RUN_ERR_INPUT_ANSWERED"/
   readonly hides = {}
   readonly #origin: string
   readonly #api: string

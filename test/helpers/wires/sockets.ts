@@ -28,7 +28,7 @@ export const sockets: WireAdapter = {
 
 class SocketWire implements Wire {
   readonly name = 'sockets'
-  readonly refusal = /^Error: approval\.answer: \{.*"code":"RUN_ERR_APPROVAL_ANSWERED"/
+  readonly refusal = /^Error: approval\.answer: \{.*"code":"RUN_ERR_INPUT_ANSWERED"/
   readonly hides = { outcomes: 'an event says that a call has ended, not how' }
   readonly #origin: string
 

@@ -1,4 +1,5 @@
 import {
+  isLateAnswer,
   isTerminalStatus,
   randomId,
   reachesOwner,
@@ -245,9 +246,8 @@ async function answerRun({ runs }: Surface, { inputId, answer }: Answered): Prom
   try {
     return await runs.answer(inputId, answer)
   } catch (err) {
-    const { code, message } = err as { code?: string; message: string }
-    if (code !== 'RUN_ERR_APPROVAL_ANSWERED' && code !== 'RUN_ERR_INPUT_ANSWERED') throw err
-    throw new A2A_ERR_UNSUPPORTED(message)
+    if (!isLateAnswer(err)) throw err
+    throw new A2A_ERR_UNSUPPORTED((err as Error).message)
   }
 }
 

@@ -30,7 +30,7 @@ export const cancelRun: Handler<CancelEvent> = async (surface, { principal }, { 
   return { ack: { ok: true } }
 }
 
-/** `approval.answer`: approves or denies a tool call. @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED */
+/** `approval.answer`: approves or denies a tool call. @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED */
 export const answerApproval: Handler<AnswerEvent> = async (surface, { principal }, payload) => {
   const { approvalId, ...answer } = payload
   await requireAnswerable(surface, 'approvals', approvalId, principal)
@@ -38,7 +38,10 @@ export const answerApproval: Handler<AnswerEvent> = async (surface, { principal 
   return { ack: { ok: true } }
 }
 
-/** `input.answer`: answers a question or a client tool. @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_BAD_INPUT */
+/**
+ * `input.answer`: answers a question or a client tool.
+ * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED, RUN_ERR_BAD_INPUT
+ */
 export const answerInput: Handler<InputAnswerEvent> = async (surface, { principal }, payload) => {
   const { inputId, ...answer } = payload
   await requireAnswerable(surface, 'inputs', inputId, principal)

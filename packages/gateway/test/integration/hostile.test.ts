@@ -67,7 +67,7 @@ t.test('an invalid payload is refused, and the socket stays connected', async (t
     ['approval.answer', [{ approvalId: 'x', approved: 'yes' }]],
     ['approval.answer', [{ approvalId: 'x', approved: true, args: null }]],
     ['approval.answer', [{ approvalId: 'x', approved: true, args: [] }]],
-    ['approval.answer', [{ approvalId: 'x', approved: true }], 'RUN_ERR_APPROVAL_NOT_FOUND'],
+    ['approval.answer', [{ approvalId: 'x', approved: true }], 'RUN_ERR_INPUT_NOT_FOUND'],
     ['run.start', [run], 'GTW_ERR_UNKNOWN_EVENT'],
     ['__proto__', [run], 'GTW_ERR_UNKNOWN_EVENT'],
     ['toString', [run], 'GTW_ERR_UNKNOWN_EVENT'],

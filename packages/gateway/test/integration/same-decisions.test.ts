@@ -171,7 +171,7 @@ const withoutSurface = (code: string) => code.replace(/^(?:HTTP|GTW)_ERR_/, '')
 
 const STATUS: Record<string, number> = {
   RUN_ERR_NOT_FOUND: 404,
-  RUN_ERR_APPROVAL_NOT_FOUND: 404,
+  RUN_ERR_INPUT_NOT_FOUND: 404,
   ...Object.fromEntries(
     Object.entries(gatewayErrors).map(([code, Fault]) => [
       withoutSurface(code),

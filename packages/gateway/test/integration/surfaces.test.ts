@@ -34,7 +34,7 @@ t.test(
     const { approvalId } = await inbox.first('agent.approval')
     const answer = { approvalId: String(approvalId), approved: true, reason: 'fine', args: { amount: 4 } }
     t.strictSame(await client.emitWithAck('approval.answer', answer), { ok: true })
-    t.match(await client.emitWithAck('approval.answer', answer), { code: 'RUN_ERR_APPROVAL_ANSWERED' })
+    t.match(await client.emitWithAck('approval.answer', answer), { code: 'RUN_ERR_INPUT_ANSWERED' })
 
     const events = await inbox.untilEnd(runId)
     t.equal(textOf(events), 'wait done')

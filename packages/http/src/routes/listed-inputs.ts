@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import {
   reachesOwner,
-  RUN_ERR_APPROVAL_ANSWERED,
-  RUN_ERR_INPUT_ANSWERED,
   RunRecordSchema,
   RunStatusSchema,
+  toLateAnswer,
   type FoundInput,
   type Principal
 } from '@svc/contract'
@@ -69,7 +68,7 @@ export async function sendInputPage(
 
 /**
  * Replies with a pending input, with all its arguments.
- * @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED
+ * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED
  */
 export async function sendInput(
   surface: Surface,
@@ -79,8 +78,7 @@ export async function sendInput(
   inputId: string
 ) {
   const found = await requireAnswerable(surface, list, inputId, principal)
-  if (found.run.status !== 'input-required' || found.input.answer !== null)
-    throw list === 'approvals' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
+  if (found.run.status !== 'input-required' || found.input.answer !== null) throw toLateAnswer(found)
   const { args: _, argsPreview: __, ...input } = found.input
   const item = toItem({ ...found, input }, surface.baseOf(reply.request))
   return sendPieces(
@@ -101,7 +99,7 @@ export const AnsweredRunSchema = Type.Union([
 
 /**
  * Answers a pending input, and replies with its run.
- * @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_BAD_INPUT
+ * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED, RUN_ERR_BAD_INPUT
  */
 export async function answerInput(
   surface: Surface,

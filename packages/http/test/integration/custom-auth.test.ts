@@ -193,7 +193,7 @@ t.test('an authorize that allows everything does not reach another’s', async (
   const { runId, approvalId } = await startAsking(app, asAnn)
   const bob = { 'x-user': 'bob' }
   const answer = await app.ask('POST', `/approvals/${approvalId}`, bob, { approved: true })
-  await requireError(t, answer, 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  await requireError(t, answer, 404, 'RUN_ERR_INPUT_NOT_FOUND')
   t.strictSame(await (await app.ask('GET', '/approvals', bob)).json(), { approvals: [], nextCursor: null })
   await requireError(t, await app.ask('GET', `/runs/${runId}`, bob), 404, 'RUN_ERR_NOT_FOUND')
   await requireError(t, await app.ask('GET', '/admin/runs', bob), 403, 'HTTP_ERR_MISSING_SCOPE')

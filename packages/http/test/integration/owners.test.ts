@@ -123,9 +123,9 @@ t.test('approvals:answer reaches only approvals of runnables that its holder may
   const path = `/approvals/${approval.approvalId}`
   const hidden = `/approvals/${secret.approvalId}`
   const answer = { approved: true }
-  await requireError(t, await app.ask('POST', hidden, answerer, answer), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  await requireError(t, await app.ask('POST', hidden, answerer, answer), 404, 'RUN_ERR_INPUT_NOT_FOUND')
   const cannotRun = app.as('eva', 'approvals:answer')
-  await requireError(t, await app.ask('POST', path, cannotRun, answer), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  await requireError(t, await app.ask('POST', path, cannotRun, answer), 404, 'RUN_ERR_INPUT_NOT_FOUND')
   t.strictSame(await (await app.ask('GET', '/approvals', cannotRun)).json(), {
     approvals: [],
     nextCursor: null
@@ -146,7 +146,7 @@ t.test('an owner who may no longer run it may not answer', async (t) => {
   const app = await buildSecuredApp(t, { runnables })
   const { approvalId } = await startAsking(app, app.as('ann', 'agents:run'))
   const response = await app.ask('POST', `/approvals/${approvalId}`, app.as('ann'), { approved: true })
-  await requireError(t, response, 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  await requireError(t, response, 404, 'RUN_ERR_INPUT_NOT_FOUND')
 })
 
 t.test('the same sessionId of another owner is another session', async (t) => {

@@ -90,7 +90,7 @@ if (argsBytes !== 12) throw new Error('not the arguments that were given')
 const answer = { params: { path: { approvalId } }, body: { approved: true, args: { to: 'bob' } } }
 await api.POST('/api/approvals/{approvalId}', answer)
 const twice = await api.POST('/api/approvals/{approvalId}', answer)
-if (twice.error?.code !== 'RUN_ERR_APPROVAL_ANSWERED') throw new Error('answered twice')
+if (twice.error?.code !== 'RUN_ERR_INPUT_ANSWERED') throw new Error('answered twice')
 
 const question = { params: { path: { name: 'question' as const }, header: { Prefer: 'respond-async' } } }
 await api.POST('/api/agents/{name}/run', { ...question, body })

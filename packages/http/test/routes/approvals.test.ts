@@ -42,7 +42,7 @@ t.test('pending approvals are listed, and an answer resumes the run', async (t) 
 
 t.test('an approval is answered once, in time, and before its run ends', async (t) => {
   const app = await buildApp(t, { runnables: [asking(), asking('hasty', 20)] })
-  const answered = 'RUN_ERR_APPROVAL_ANSWERED'
+  const answered = 'RUN_ERR_INPUT_ANSWERED'
   const { approvalId } = await startAsking(asker(app))
   const answers = await Promise.all(
     [true, false, true].map((approved) => app.post(`/approvals/${approvalId}`, { approved }))
@@ -57,7 +57,8 @@ t.test('an approval is answered once, in time, and before its run ends', async (
   const [, request, response] = await partsOf(app, ((await hasty.json()) as { runId: string }).runId)
   t.match(response, { type: 'tool.approval.response', approved: false })
   const { approvalId: expired } = request as { approvalId: string }
-  await requireError(t, await app.post(`/approvals/${expired}`, { approved: true }), 409, answered)
+  const late = await app.post(`/approvals/${expired}`, { approved: true })
+  await requireError(t, late, 409, 'RUN_ERR_INPUT_EXPIRED')
 
   const canceled = await startAsking(asker(app))
   await app.post(`/runs/${canceled.runId}/cancel`)
@@ -117,7 +118,7 @@ t.test('unknown ids', async (t) => {
       t,
       await app.post(`/approvals/${encodeURIComponent(id)}`, { approved: true }),
       404,
-      'RUN_ERR_APPROVAL_NOT_FOUND',
+      'RUN_ERR_INPUT_NOT_FOUND',
       id
     )
 })
@@ -128,5 +129,5 @@ t.test('approvals of unexposed runnables are not shown', async (t) => {
   for await (const part of run.parts()) if (part.type === 'tool.approval.request') break
   t.strictSame(await (await app.get('/approvals')).json(), { approvals: [], nextCursor: null })
   const response = await app.post(`/approvals/${run.runId}.1`, { approved: true })
-  await requireError(t, response, 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  await requireError(t, response, 404, 'RUN_ERR_INPUT_NOT_FOUND')
 })

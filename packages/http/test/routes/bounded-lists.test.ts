@@ -111,7 +111,7 @@ for (const [name, begin] of kinds) {
     const record = await (await app.get(`/runs/${first!.runId}`)).text()
     t.ok(record.length < 65_536, `${record.length} bytes of a record`)
     t.match(JSON.parse(record), { pendingApprovalCount: 40 })
-    await requireError(t, await app.get('/approvals/none'), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+    await requireError(t, await app.get('/approvals/none'), 404, 'RUN_ERR_INPUT_NOT_FOUND')
     await requireError(t, await app.get('/approvals?cursor=1.x'), 400, 'REG_ERR_BAD_CURSOR')
     await requireError(t, await app.get('/approvals?limit=101'), 400, 'HTTP_ERR_VALIDATION')
   })

@@ -77,8 +77,10 @@ t.test('an input is answered once, in time, and before its run ends', async (t) 
   const canceled = await startWaiting(asker(app), {}, 'question')
   await app.post(`/runs/${canceled.runId}/cancel`)
   const answer = { action: 'accept', content: { size: 1 } }
-  for (const id of [inputId, expired, canceled.inputId])
+  for (const id of [inputId, canceled.inputId])
     await requireError(t, await app.post(`/inputs/${id}`, answer), 409, 'RUN_ERR_INPUT_ANSWERED')
+  await requireError(t, await app.get(`/inputs/${expired}`), 409, 'RUN_ERR_INPUT_EXPIRED')
+  await requireError(t, await app.post(`/inputs/${expired}`, answer), 409, 'RUN_ERR_INPUT_EXPIRED')
 })
 
 t.test('a wrong answer is refused, and the run keeps waiting', async (t) => {
@@ -125,8 +127,8 @@ t.test('an approval is no input, and an input is no approval', async (t) => {
     await requireError(t, await app.get(path), 404, 'RUN_ERR_INPUT_NOT_FOUND', id)
   }
   const path = `/approvals/${inputId}`
-  await requireError(t, await app.post(path, asApproval), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
-  await requireError(t, await app.get(path), 404, 'RUN_ERR_APPROVAL_NOT_FOUND')
+  await requireError(t, await app.post(path, asApproval), 404, 'RUN_ERR_INPUT_NOT_FOUND')
+  await requireError(t, await app.get(path), 404, 'RUN_ERR_INPUT_NOT_FOUND')
   const { approvals } = (await (await app.get('/approvals')).json()) as { approvals: object[] }
   t.match(approvals, [{ approvalId }])
   t.equal(approvals.length, 1)

@@ -124,7 +124,7 @@ export interface RunEngine {
   findInput(inputId: string): Promise<FoundInput | undefined>
   /**
    * Answers an approval, a question or a client tool; the first answer counts.
-   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_STORE
+   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED, RUN_ERR_STORE
    */
   answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<RunSummary>
   /**

@@ -75,7 +75,7 @@ t.test('a question may be declined or canceled, and expires as canceled', async 
   t.strictSame(await outcome, { action: 'cancel', expired: true })
   clearInterval(keepAlive)
   t.match((await partsOf(run))[2], { type: 'input.response', action: 'cancel' })
-  t.equal(await codeOf(() => engine.answer(inputId, { action: 'accept' })), 'RUN_ERR_INPUT_ANSWERED')
+  t.equal(await codeOf(() => engine.answer(inputId, { action: 'accept' })), 'RUN_ERR_INPUT_EXPIRED')
 })
 
 t.test('the result of a client tool is in no part and no list', async (t) => {
@@ -259,7 +259,7 @@ t.test('what a resumed run does not ask again is canceled when its tool call end
     types.push(part.type)
     if (part.type !== 'input.response' || part.inputId !== `${runId}.1`) continue
     t.equal(part.action, 'cancel')
-    await t.rejects(engine.answer(`${runId}.1`, { action: 'accept' }), { code: 'RUN_ERR_INPUT_ANSWERED' })
+    await t.rejects(engine.answer(`${runId}.1`, { action: 'accept' }), { code: 'RUN_ERR_INPUT_EXPIRED' })
     await engine.answer(`${runId}.2`, { action: 'accept' })
   }
   t.equal(types.filter((type) => type === 'input.request').length, 2)

@@ -135,10 +135,7 @@ t.test('an unloaded run can be canceled', async (t) => {
   t.match(await engine.cancel(runIds[0]!), { status: 'canceled' }, 'perhaps before it rests')
   await resting(engine)
   t.match(await engine.cancel(runIds[1]!), { status: 'canceled' })
-  t.equal(
-    await codeOf(() => engine.answer(`${runIds[1]}.1`, { approved: true })),
-    'RUN_ERR_APPROVAL_ANSWERED'
-  )
+  t.equal(await codeOf(() => engine.answer(`${runIds[1]}.1`, { approved: true })), 'RUN_ERR_INPUT_ANSWERED')
 })
 
 t.test('it resumes when its approval expires, or its sleep ends', async (t) => {

@@ -173,10 +173,7 @@ t.test('an agent that could not be canceled has ended: answers to its approval a
   t.equal(await codeOf(() => engine.cancel(run.runId)), 'RUN_ERR_STORE')
   t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), 'RUN_ERR_STORE')
   mend()
-  t.equal(
-    await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })),
-    'RUN_ERR_APPROVAL_ANSWERED'
-  )
+  t.equal(await codeOf(() => engine.answer(`${run.runId}.1`, { approved: true })), 'RUN_ERR_INPUT_ANSWERED')
   t.match(inner.runs.get(run.runId), { status: 'failed', error: { code: 'RUN_ERR_STORE' } })
 })
 

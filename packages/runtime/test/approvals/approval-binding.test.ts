@@ -53,7 +53,7 @@ t.test('1,000 races between two answers: exactly one wins', async (t) => {
       const counted = [first, second][won]!.approved
       return (
         lost.length === 1 &&
-        (lost[0]!.reason as { code?: string }).code === 'RUN_ERR_APPROVAL_ANSWERED' &&
+        (lost[0]!.reason as { code?: string }).code === 'RUN_ERR_INPUT_ANSWERED' &&
         responses.length === 1 &&
         responses[0]!.approved === counted &&
         results.length === (counted ? 1 : 0) &&
@@ -94,7 +94,7 @@ t.test('an answer applies to its own call, not to the next one of the same tool'
   await engine.answer(first.inputId, { approved: true })
   const second = await untilAsked(engine, run.runId)
   t.not(second.inputId, first.inputId)
-  await t.rejects(engine.answer(first.inputId, { approved: true }), { code: 'RUN_ERR_APPROVAL_ANSWERED' })
+  await t.rejects(engine.answer(first.inputId, { approved: true }), { code: 'RUN_ERR_INPUT_ANSWERED' })
   t.strictSame(payments, [5], 'the second call still waits')
   await engine.answer(second.inputId, { approved: false })
   await run.result()

@@ -98,7 +98,7 @@ t.test('when a program ends, its pending approvals need no answer', async (t) =>
       { error: { code: 'RUN_ERR_TOOL_FAILED' } },
       'the end of the call is emitted'
     )
-    await t.rejects(engine.answer(approvalId, { approved: true }), { code: 'RUN_ERR_APPROVAL_ANSWERED' })
+    await t.rejects(engine.answer(approvalId, { approved: true }), { code: 'RUN_ERR_INPUT_EXPIRED' })
     t.strictSame(payments, [])
     t.equal((await engine.get(run.runId))?.status, 'completed')
   }

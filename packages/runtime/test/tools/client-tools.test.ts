@@ -119,7 +119,7 @@ t.test('a call that is not answered within 10 minutes gives the model an error',
       t.equal(Date.parse(expiresAt) - Date.now(), 600_000)
       mock.timers.tick(600_000)
       while ((await engine.findInput(inputId))?.input.answer === null);
-      await t.rejects(engine.answer(inputId, { action: 'accept' }), { code: 'RUN_ERR_INPUT_ANSWERED' })
+      await t.rejects(engine.answer(inputId, { action: 'accept' }), { code: 'RUN_ERR_INPUT_EXPIRED' })
       return undefined
     }
   })

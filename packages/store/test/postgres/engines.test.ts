@@ -217,7 +217,7 @@ await onPostgres(t, async (t, _open, url) => {
           codeOf(() => engine.answer(inputId, { approved: true, reason: `by ${index}` }))
         )
       )
-      t.same(answers.map(String).toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
+      t.same(answers.map(String).toSorted(), ['RUN_ERR_INPUT_ANSWERED', 'none'])
       t.match(await run.result(), { text: `by ${answers.indexOf('none')}` })
     }
   })

@@ -1,5 +1,6 @@
 import {
   codeOf,
+  isLateAnswer,
   isTerminalStatus,
   RUN_ERR_INPUT_NOT_FOUND,
   RUN_ERR_NOT_FOUND,
@@ -161,9 +162,6 @@ export interface AnsweringAccess extends Pick<RunAccess, 'exposed' | 'policy'> {
   readonly runs: Pick<RunEngine, 'findInput' | 'answer'>
 }
 
-/** An input that was answered before: the first answer counts. */
-const ANSWERED = new Set(['RUN_ERR_APPROVAL_ANSWERED', 'RUN_ERR_INPUT_ANSWERED'])
-
 /**
  * Answers inputs that one request names, all or none: each must be one that the caller may answer, with an answer that fits. Returns
  * the ids of those that this call answered; an input that was answered before, or has expired meanwhile, is left out.
@@ -189,7 +187,7 @@ export async function answerInputs(
       await access.runs.answer(inputId, answer)
       answered.push(inputId)
     } catch (err) {
-      if (!ANSWERED.has(codeOf(err) ?? '')) throw err
+      if (!isLateAnswer(err)) throw err
     }
   }
   return answered

@@ -1,7 +1,6 @@
 import {
   grantsScope,
   reachesOwner,
-  RUN_ERR_APPROVAL_NOT_FOUND,
   RUN_ERR_INPUT_NOT_FOUND,
   RUN_ERR_NOT_FOUND,
   RUN_ERR_SESSION_NOT_FOUND,
@@ -111,7 +110,7 @@ export async function mayAnswer(
 
 /**
  * Finds an input of a list that the caller may answer; any other counts as missing.
- * @throws RUN_ERR_APPROVAL_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND
+ * @throws RUN_ERR_INPUT_NOT_FOUND
  */
 export async function requireAnswerable(
   access: RunAccess,
@@ -127,5 +126,5 @@ export async function requireAnswerable(
     (await mayAnswer(access, found.run, found.input.kind, principal))
   )
     return found
-  throw list === 'approvals' ? new RUN_ERR_APPROVAL_NOT_FOUND(inputId) : new RUN_ERR_INPUT_NOT_FOUND(inputId)
+  throw new RUN_ERR_INPUT_NOT_FOUND(inputId)
 }

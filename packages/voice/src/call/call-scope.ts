@@ -1,5 +1,4 @@
 import {
-  codeOf,
   dropOldest,
   randomId,
   toPartError,
@@ -112,13 +111,3 @@ export function shownError(
 export function sendError({ link }: Pick<CallScope, 'link'>, err: unknown): void {
   void link.send({ type: 'error', ...shownError({ link }, err) })
 }
-
-const NOT_PENDING = new Set([
-  'RUN_ERR_APPROVAL_ANSWERED',
-  'RUN_ERR_APPROVAL_NOT_FOUND',
-  'RUN_ERR_INPUT_ANSWERED',
-  'RUN_ERR_INPUT_NOT_FOUND'
-])
-
-/** True if an input was answered over another wire, or withdrawn. */
-export const isAnswered = (err: unknown): boolean => NOT_PENDING.has(codeOf(err) ?? '')

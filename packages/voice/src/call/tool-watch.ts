@@ -1,4 +1,6 @@
 import {
+  codeOf,
+  isLateAnswer,
   RUN_ERR_BAD_INPUT,
   type ApprovalAnswer,
   type InputAnswer,
@@ -6,7 +8,7 @@ import {
   type RequestedInput,
   type YieldedPart
 } from '@svc/contract'
-import { isAnswered, sendError, type CallScope } from './call-scope.ts'
+import { sendError, type CallScope } from './call-scope.ts'
 import type { ClientToolCall } from './response.ts'
 
 /** What a watch needs of the responses. */
@@ -170,7 +172,7 @@ export class Questions {
   #answer(open: Open, answer: ApprovalAnswer | InputAnswer): void {
     this.#remove(open)
     this.#scope.link.answer(open.id, answer).catch((err: unknown) => {
-      if (isAnswered(err)) return
+      if (isLateAnswer(err) || codeOf(err) === 'RUN_ERR_INPUT_NOT_FOUND') return
       sendError(this.#scope, err)
       // The run waits on for an answer that fits.
       if (err instanceof RUN_ERR_BAD_INPUT) this.#open.unshift(open)

@@ -4,12 +4,11 @@ import {
   findJsonFault,
   fromApprovalAnswer,
   isTerminalStatus,
-  RUN_ERR_APPROVAL_ANSWERED,
   RUN_ERR_BAD_INPUT,
-  RUN_ERR_INPUT_ANSWERED,
   RUN_ERR_INPUT_NOT_FOUND,
   RUN_ERR_STORE,
   timeOf,
+  toLateAnswer,
   toLoggable,
   withoutSecret,
   type ApprovalAnswer,
@@ -65,7 +64,7 @@ export class InputAnswers {
   }
 
   /**
-   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_APPROVAL_ANSWERED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_STORE
+   * @throws RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_BAD_INPUT, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED, RUN_ERR_STORE
    */
   async answer(inputId: string, answer: ApprovalAnswer | InputAnswer): Promise<void> {
     const found = await this.find(inputId)
@@ -75,7 +74,7 @@ export class InputAnswers {
     // The timer of a run that is not loaded may be late.
     if (timeOf(this.#host.stores) < input.expiresAt && (await this.#accept(inputId, outcome, input.sealKey)))
       return
-    throw input.kind === 'approval' ? new RUN_ERR_APPROVAL_ANSWERED() : new RUN_ERR_INPUT_ANSWERED()
+    throw toLateAnswer((await this.find(inputId)) ?? found)
   }
 
   /** Cancels an input whose time is over, unless it was answered in the meantime. */

@@ -79,7 +79,7 @@ t.test('an input is answered on any node; the first answer counts', async (t) =>
         codeOf(engine.answer(inputId, { approved: true, reason: `by ${index}` }))
       )
     )
-    t.same(answers.map(String).toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
+    t.same(answers.map(String).toSorted(), ['RUN_ERR_INPUT_ANSWERED', 'none'])
     t.match(await run.result(), { text: `true by ${answers.indexOf('none')}` })
   }
 })

@@ -58,7 +58,7 @@ t.test('an answer on another node is stored without the key, and delivered uncha
     reason: 'since [redacted]',
     content: { key: '[redacted]', list: ['[redacted]'] }
   })
-  t.equal(await codeOf(first.engine.answer(inputId, given)), 'RUN_ERR_APPROVAL_ANSWERED')
+  t.equal(await codeOf(first.engine.answer(inputId, given)), 'RUN_ERR_INPUT_ANSWERED')
 })
 
 t.test(
@@ -88,7 +88,7 @@ t.test('one of two answers on two other nodes counts', async (t) => {
         codeOf(engine.answer(inputId, { approved: true, reason: `by ${index} ${key}` }))
       )
     )
-    t.same(codes.map(String).toSorted(), ['RUN_ERR_APPROVAL_ANSWERED', 'none'])
+    t.same(codes.map(String).toSorted(), ['RUN_ERR_INPUT_ANSWERED', 'none'])
     await run.result()
     t.match(answers.pop(), { approved: true, reason: `by ${codes.indexOf('none')} ${key}` })
   }
