@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
+  defined,
   functionSchema,
-  givenOf,
   MAX_TIMER,
   MediaRangeSchema,
   optionsSchema,
@@ -250,7 +250,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
   const { pushNotifications: push = false, basePath = DEFAULTS.basePath, limits } = options
   return {
     ...DEFAULTS,
-    ...givenOf(options),
+    ...defined(options),
     basePath: `${prefix}${basePath}`.replace(/\/+$/, ''),
     push: push === true ? {} : push,
     bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,

@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import { Type, type TObject, type TProperties } from '@sinclair/typebox'
 import type { ToolContext } from '@svc/runtime'
 import type { Acted, DeskAction, Screenshot, Spot, UploadedFile } from './browser.ts'
@@ -253,12 +254,7 @@ export const PAGE_ACTIONS: readonly Action[] = [
     toDesk(args) {
       const { direction, pages } = args
       const at = toSpot(args)
-      return {
-        action: 'scroll',
-        direction,
-        ...(pages !== undefined && { pages }),
-        ...(at && { at })
-      } as Scroll
+      return { action: 'scroll', direction, ...defined({ pages, at }) } as Scroll
     }
   },
   {

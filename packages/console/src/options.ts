@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { givenOf, optionsSchema, requireOptions } from '@svc/contract'
+import { defined, optionsSchema, requireOptions } from '@svc/contract'
 import type { RegisterOptions } from 'fastify'
 import { CON_ERR_BAD_OPTION } from './errors.ts'
 
@@ -49,10 +49,9 @@ export function resolveOptions(given: ConsoleOptions & RegisterOptions) {
   const registerOptions: RegisterOptions = {
     // With the prefix `/` the document would be at `//`.
     ...(prefix !== undefined && { prefix: prefix.replace(/\/+$/, '') }),
-    ...(logLevel !== undefined && { logLevel }),
-    ...(logSerializers !== undefined && { logSerializers })
+    ...defined({ logLevel, logSerializers })
   }
-  const { surfaces = {}, title = 'Console', signIn } = givenOf(options)
-  return { title, signIn, surfaces: { http: '/api', ...givenOf(surfaces) }, registerOptions }
+  const { surfaces = {}, title = 'Console', signIn } = defined(options)
+  return { title, signIn, surfaces: { http: '/api', ...defined(surfaces) }, registerOptions }
 }
 export type ConsoleSettings = ReturnType<typeof resolveOptions>

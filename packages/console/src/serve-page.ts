@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -49,7 +50,7 @@ export async function compressFile(path: string, body: Buffer, quality: number):
   ])
   const smaller = (file: Buffer) => (file.length < body.length ? file : undefined)
   const [asBr, asGzip] = [smaller(br), smaller(zipped)]
-  return { path, body, encoded: { ...(asBr && { br: asBr }), ...(asGzip && { gzip: asGzip }) } }
+  return { path, body, encoded: defined({ br: asBr, gzip: asGzip }) }
 }
 
 /** The page may load nothing but its own files and the routes of its origin; `blob:` are images and audio that it has fetched. */

@@ -187,6 +187,7 @@ export {
   type EventName,
   type RunEventMap
 } from './events.ts'
+export { defined, type Defined } from './defined.ts'
 export {
   GLOBAL_REGISTRY,
   MAX_NAME_LENGTH,
@@ -201,7 +202,6 @@ export {
 } from './names.ts'
 export {
   functionSchema,
-  givenOf,
   objectSchema,
   optionsSchema,
   requireOptions,

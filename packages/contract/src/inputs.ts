@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import type { TextContentPartSchema } from './content-part.ts'
 import { InputActionSchema, type InputAction, type PartOf } from './part.ts'
@@ -76,11 +77,7 @@ export function toApprovalOutcome({ action, content, reason, expired }: InputOut
 
 /** The answer to an approval as that of an input. */
 export function fromApprovalAnswer({ approved, reason, args }: ApprovalAnswer): InputOutcome {
-  return {
-    action: approved ? 'accept' : 'decline',
-    ...(args !== undefined && { content: args }),
-    ...(reason !== undefined && { reason })
-  }
+  return { action: approved ? 'accept' : 'decline', ...defined({ content: args, reason }) }
 }
 
 /** What a run waits for: an approval, or what an `input.request` asks for. */

@@ -41,8 +41,3 @@ export function requireOptions(
   const faults = findFaults(schema, options, { unknown: 'no such option' })
   if (faults.length > 0) throw new BadOption(formatFaults(faults))
 }
-
-/** The options that are given; an undefined one counts as not given, so that it takes no default's place. */
-export function givenOf<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
-}

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 import { Type, type Static } from '@sinclair/typebox'
 import { beginningOf, encodePieces } from './json.ts'
 import {
@@ -184,10 +185,9 @@ export class RunResultBuilder {
       this.#toolCalls.add(part, {
         toolCallId,
         toolName,
-        ...(parentToolCallId !== undefined && { parentToolCallId }),
+        ...defined({ parentToolCallId, source }),
         args,
-        durationMs: 0,
-        ...(source && { source })
+        durationMs: 0
       })
       return
     }
@@ -212,7 +212,7 @@ export class RunResultBuilder {
   /** What the run took so far; after the `finish` with its usage. */
   get stats(): RunStats {
     const usage = this.#finish?.usage ?? this.#usage
-    return { usage, ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs }) }
+    return { usage, ...defined({ firstTokenMs: this.#firstTokenMs }) }
   }
 
   /** The last `structured` value seen, else null. */

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 import { isNativeError } from 'node:util/types'
 import { Type, type Static } from '@sinclair/typebox'
 import { REG_ERR_BAD_ERROR } from './errors.ts'
@@ -33,12 +34,7 @@ function toError(fault: TellableFault): TellableError {
   const { code, message, statusCode, retryable, retryAfter } = fault
   const error = new Error(message, isError(fault) ? { cause: fault } : undefined)
   Error.captureStackTrace(error, tellable)
-  return Object.assign(error, {
-    code,
-    ...(statusCode !== undefined && { statusCode }),
-    ...(retryable !== undefined && { retryable }),
-    ...(retryAfter !== undefined && { retryAfter })
-  })
+  return Object.assign(error, { code, ...defined({ statusCode, retryable, retryAfter }) })
 }
 
 function badErrorFor(cause: unknown): new (faults: string) => Error {

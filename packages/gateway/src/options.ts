@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
+  defined,
   functionSchema,
-  givenOf,
   MAX_TIMER,
   objectSchema,
   OnDisconnectSchema,
@@ -160,7 +160,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
   }
   return {
     ...DEFAULTS,
-    ...givenOf(options),
+    ...defined(options),
     middleware: (Array.isArray(middleware) ? middleware : [middleware]) as readonly GatewayMiddleware[],
     cors: cors === true ? { origin: '*' } : cors === false ? undefined : cors,
     limits: resolveLimits(options.limits),

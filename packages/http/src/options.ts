@@ -2,8 +2,8 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type, type TSchema } from '@sinclair/typebox'
 import {
+  defined,
   functionSchema,
-  givenOf,
   millisecondsSchema,
   OnDisconnectSchema,
   optionsSchema,
@@ -170,7 +170,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   if (typeof cors === 'object') requireOrigin(cors)
   return {
     ...DEFAULTS,
-    ...givenOf(options),
+    ...defined(options),
     bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,
     jsonDepth: limits?.jsonDepth ?? DEFAULT_LIMITS.jsonDepth,
     uploadLimits: fileUpload ? resolveUploadLimits(fileUpload) : undefined,

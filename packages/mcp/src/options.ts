@@ -7,8 +7,8 @@ import {
   type Registry
 } from '@svc/surface'
 import {
+  defined,
   functionSchema,
-  givenOf,
   MAX_TIMER,
   OnDisconnectSchema,
   optionsSchema,
@@ -113,11 +113,7 @@ const DEFAULTS = Object.freeze({
 export function resolveOptions(given: McpOptions & RegisterOptions) {
   const { prefix, logLevel, logSerializers, ...options } = given
   requireOptions(McpOptionsSchema, options, MCP_ERR_BAD_OPTION)
-  const registerOptions: RegisterOptions = {
-    ...(prefix !== undefined && { prefix }),
-    ...(logLevel !== undefined && { logLevel }),
-    ...(logSerializers !== undefined && { logSerializers })
-  }
-  return { ...DEFAULTS, ...givenOf(options), registerOptions }
+  const registerOptions: RegisterOptions = defined({ prefix, logLevel, logSerializers })
+  return { ...DEFAULTS, ...defined(options), registerOptions }
 }
 export type McpSettings = ReturnType<typeof resolveOptions>

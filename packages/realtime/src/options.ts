@@ -8,7 +8,7 @@ import {
   type PolicyOptions,
   type Registry
 } from '@svc/surface'
-import { givenOf, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
+import { defined, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
 import type { RegisterOptions } from 'fastify'
 import { RT_ERR_BAD_OPTION } from './errors.ts'
 
@@ -84,8 +84,8 @@ export function resolveOptions(given: RealtimeOptions & RegisterOptions) {
   requireOptions(RealtimeOptionsSchema, options, RT_ERR_BAD_OPTION)
   return {
     ...DEFAULTS,
-    ...givenOf(options),
-    limits: { ...DEFAULT_LIMITS, ...givenOf(options.limits ?? {}) },
+    ...defined(options),
+    limits: { ...DEFAULT_LIMITS, ...defined(options.limits ?? {}) },
     registerOptions
   }
 }

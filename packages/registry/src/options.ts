@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
+  defined,
   functionSchema,
-  givenOf,
   MAX_TIMER,
   objectSchema,
   optionsSchema,
@@ -252,7 +252,7 @@ export const PluginOptionsSchema = optionsSchema<EnginePluginOptions>({
 
 /** Checks options of an engine, where an undefined one counts as not given. @throws REG_ERR_BAD_OPTION */
 export function requireEngineOptions(options: RunEngineOptions): void {
-  requireOptions(EngineOptionsSchema, givenOf(options))
+  requireOptions(EngineOptionsSchema, defined(options))
   const { record, stores } = options
   if (!record?.files) return
   if (record.input === false)

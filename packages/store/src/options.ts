@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { givenOf, optionsSchema, requireOptions } from '@svc/contract'
+import { defined, optionsSchema, requireOptions } from '@svc/contract'
 import { STO_ERR_BAD_OPTION } from './errors.ts'
 
 /** Options of a store. */
@@ -159,8 +159,8 @@ export function resolveOptions(options: StoreOptions): ResolvedOptions {
   const { retention = {}, files = {} } = options
   return {
     database: databaseOf(options),
-    retention: { ...DEFAULT_RETENTION, ...givenOf(retention) },
-    files: { ...DEFAULT_FILES, ...givenOf(files) },
+    retention: { ...DEFAULT_RETENTION, ...defined(retention) },
+    files: { ...DEFAULT_FILES, ...defined(files) },
     stateKey: options.stateKey === undefined ? undefined : keyOf(options.stateKey)
   }
 }
@@ -203,7 +203,7 @@ function databaseOf({
 }
 
 function leaseOf(given: Partial<LeaseTimes> = {}): LeaseTimes {
-  const lease = { ...DEFAULT_LEASE, ...givenOf(given) }
+  const lease = { ...DEFAULT_LEASE, ...defined(given) }
   if (lease.beat * 3 > lease.ttl)
     throw new STO_ERR_BAD_OPTION('lease.beat: it must be at most a third of `lease.ttl`')
   return lease

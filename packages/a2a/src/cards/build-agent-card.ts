@@ -1,5 +1,5 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { RunnableCardSchema, RunnableKindSchema, optionsSchema, requireOptions } from '@svc/contract'
+import { defined, RunnableCardSchema, RunnableKindSchema, optionsSchema, requireOptions } from '@svc/contract'
 import { type CardAgent, type CardFacts, createCard } from './build-card.ts'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentProvider } from '../model/agent-card.ts'
@@ -48,8 +48,7 @@ function toList(agents: Parameters<typeof buildAgentCard>[0]): readonly CardAgen
   return requireEntries(agents as Readonly<Record<string, CardAgent>>).map(([name, agent]) => ({
     kind: agent.kind,
     name,
-    ...(agent.description !== undefined && { description: agent.description }),
-    ...(agent.card !== undefined && { card: agent.card })
+    ...defined({ description: agent.description, card: agent.card })
   }))
 }
 

@@ -1,4 +1,10 @@
-import type { Runnable, RunnableCard, RunnableDefinition, SecuritySchemes } from '@svc/contract'
+import {
+  defined,
+  type Runnable,
+  type RunnableCard,
+  type RunnableDefinition,
+  type SecuritySchemes
+} from '@svc/contract'
 import type {
   AgentCard,
   AgentExtension,
@@ -68,11 +74,7 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     version: facts.version ?? '1.0.0',
     // The protocol requires a URL.
     ...(facts.provider && { provider: { url, ...facts.provider } }),
-    urls: {
-      rpc: url,
-      rest: url.replace(/\/+$/, ''),
-      ...(facts.grpcUrl !== undefined && { grpc: facts.grpcUrl })
-    },
+    urls: { rpc: url, rest: url.replace(/\/+$/, ''), ...defined({ grpc: facts.grpcUrl }) },
     ...(facts.preferredBinding && { preferredBinding: facts.preferredBinding }),
     ...(facts.additionalInterfaces?.length && { additionalInterfaces: facts.additionalInterfaces }),
     versions: facts.versions ?? PROTOCOL_VERSIONS,
@@ -84,8 +86,7 @@ export function createCard(agents: readonly CardAgent[], url: string, facts: Car
     ...(facts.security && { security: facts.security.map(copyRequirement) }),
     defaultInputModes: facts.defaultInputModes ?? own.inputModes ?? DEFAULT_MODES,
     defaultOutputModes: facts.defaultOutputModes ?? own.outputModes ?? DEFAULT_MODES,
-    ...(documentationUrl !== undefined && { documentationUrl }),
-    ...(iconUrl !== undefined && { iconUrl }),
+    ...defined({ documentationUrl, iconUrl }),
     skills: agents.map(toSkill)
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TSchema } from '@sinclair/typebox'
 import {
+  defined,
   isTellable,
   type ContentPart,
   type FileContentPart,
@@ -43,7 +44,7 @@ function isContent(input: RunInput): input is AnyPart[] {
 
 async function toMessagePart(part: AnyPart): Promise<MessagePart> {
   if (part.type === 'text') return { text: part.text }
-  const about = { mediaType: part.mimeType, ...(part.filename !== undefined && { filename: part.filename }) }
+  const about = { mediaType: part.mimeType, ...defined({ filename: part.filename }) }
   if ('url' in part) return { url: part.url, ...about }
   if ('data' in part) return { raw: part.data, ...about }
   const chunks: Uint8Array[] = []
@@ -79,12 +80,7 @@ async function requestApproval(asked: Record<string, unknown>, { approvals }: Ru
   if (typeof approvalId !== 'string' || typeof toolName !== 'string') return undefined
   const request = { toolCallId: approvalId, toolName, args, ...timeLeft(asked) }
   const { approved, reason, args: edited } = await approvals.request(request)
-  return {
-    approvalId,
-    approved,
-    ...(reason !== undefined && { reason }),
-    ...(edited !== undefined && { args: edited })
-  }
+  return { approvalId, approved, ...defined({ reason, args: edited }) }
 }
 
 async function askQuestion(asked: Record<string, unknown>, context: RunContext) {

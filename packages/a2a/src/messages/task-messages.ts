@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import {
   ANONYMOUS,
+  defined,
   isTerminalStatus,
   randomId,
   type RunSummary,
@@ -61,13 +62,7 @@ export async function toKeptMessage(
 
 /** A message without what it says. Its id stays, so that it is accepted once; histories leave it out. */
 export function withoutContent({ messageId, role, taskId, contextId }: Message): Message {
-  return {
-    messageId,
-    role,
-    ...(taskId !== undefined && { taskId }),
-    ...(contextId !== undefined && { contextId }),
-    parts: []
-  }
+  return { messageId, role, ...defined({ taskId, contextId }), parts: [] }
 }
 
 /** A message without its caller's keys for model providers; ids stay as they are. */

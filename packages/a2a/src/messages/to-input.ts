@@ -1,4 +1,4 @@
-import type { ContentPart, Runnable, RunInput } from '@svc/contract'
+import { defined, type ContentPart, type Runnable, type RunInput } from '@svc/contract'
 import type { MessagePart } from '../model/message.ts'
 
 /**
@@ -27,7 +27,7 @@ function toContentPart(part: MessagePart): ContentPart {
   if ('text' in part) return { type: 'text', text: part.text }
   if ('data' in part) return { type: 'text', text: JSON.stringify(part.data) }
   const mimeType = part.mediaType || 'application/octet-stream'
-  const about = { mimeType, ...(part.filename !== undefined && { filename: part.filename }) }
+  const about = { mimeType, ...defined({ filename: part.filename }) }
   const [family] = mimeType.split('/', 1)
   const type = family === 'image' || family === 'audio' ? family : 'file'
   return 'raw' in part ? { type, ...about, data: part.raw } : { type, ...about, url: part.url }

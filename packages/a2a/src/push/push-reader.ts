@@ -1,4 +1,5 @@
 import {
+  defined,
   isTerminalPart,
   unlessAborted,
   type LogEntry,
@@ -107,7 +108,7 @@ function toHeaders({ token, authentication }: PushConfig): Record<string, string
   const { schemes, credentials } = (authentication ?? {}) as { schemes?: string[]; credentials?: string }
   const [scheme] = schemes ?? []
   return {
-    ...(token !== undefined && { 'x-a2a-notification-token': token }),
+    ...defined({ 'x-a2a-notification-token': token }),
     ...(scheme !== undefined && credentials !== undefined && { authorization: `${scheme} ${credentials}` })
   }
 }

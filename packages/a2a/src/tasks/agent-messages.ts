@@ -1,4 +1,4 @@
-import type { InputSummary, PartError, PartOf, RunSummary } from '@svc/contract'
+import { defined, type InputSummary, type PartError, type PartOf, type RunSummary } from '@svc/contract'
 import type { RunEngine } from '@svc/surface'
 import type { Message, MessagePart } from '../model/message.ts'
 import { toTimestamp } from '../model/task.ts'
@@ -41,8 +41,7 @@ export function promptMessage(task: TaskIds, prompt: InputPrompt, isOnly = true)
   const data = {
     inputId,
     kind,
-    ...(message !== undefined && { message }),
-    ...(schema !== undefined && { schema }),
+    ...defined({ message, schema }),
     ...(toolName !== undefined && { toolCallId, toolName, ...what }),
     expiresAt
   }

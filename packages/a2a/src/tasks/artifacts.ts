@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { RunFile, RunResult } from '@svc/contract'
+import { defined, type RunFile, type RunResult } from '@svc/contract'
 import { hasPart, hasText, hasType } from '../model/media-types.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Outputs } from '../model/requests.ts'
@@ -141,11 +141,7 @@ export function fileArtifact(file: RunFile, taskId: string, outputs: Outputs): A
   const url = fileId === undefined ? given : outputs.fileUrl(taskId, fileId)
   if (url === undefined) return undefined
   const named = filename !== undefined && { filename }
-  const metadata = {
-    ...(size !== undefined && { size }),
-    ...(sha256 !== undefined && { sha256 }),
-    ...(purpose !== undefined && { purpose })
-  }
+  const metadata = defined({ size, sha256, purpose })
   return {
     artifactId: `file-${fileId ?? hash('sha256', url).slice(0, 16)}`,
     ...(filename !== undefined && { name: filename }),

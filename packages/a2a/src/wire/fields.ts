@@ -32,10 +32,3 @@ export function toBase64(text: string): string | undefined {
   const missing = -digits.length & 3
   return missing === 3 ? undefined : digits + '='.repeat(missing)
 }
-
-/** The fields that are not undefined. */
-export function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const result = {} as Record<string, unknown>
-  for (const key in fields) if (fields[key] !== undefined) result[key] = fields[key]
-  return result as { [K in keyof T]: Exclude<T[K], undefined> }
-}

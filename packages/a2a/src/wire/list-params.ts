@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
+import { defined } from '@svc/contract'
 import type { ListRequest } from '../model/requests.ts'
 import type { TaskState } from '../model/task.ts'
 import { badParams, decodeParams } from './decode-params.ts'
-import { defined, optional } from './fields.ts'
+import { optional } from './fields.ts'
 import { fromProtoJson } from './proto-json.ts'
 import { decodeState } from './states.ts'
 

@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type { GivenAnswer } from '@svc/surface'
 import type { RunEvents } from '../projection/run-events.ts'
 import type { ResumeEntry } from '../wire/input.ts'
@@ -49,7 +50,7 @@ function toAnswer(
       editedArgs?: Record<string, unknown>
     }
     const { approved, reason, editedArgs: args } = given
-    const details = { ...(reason !== undefined && { reason }), ...(args !== undefined && { args }) }
+    const details = defined({ reason, args })
     return { inputId, answer: { approved, ...details } }
   }
   if (status === 'cancelled') return { inputId, answer: { action: 'cancel' } }

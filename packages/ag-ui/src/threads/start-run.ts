@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import {
-  givenOf,
+  defined,
   isTerminalStatus,
   type RunBody,
   type Runnable,
@@ -86,7 +86,7 @@ export async function startRun(
   const onDisconnect = svc.onDisconnect ?? surface.onDisconnect
   const instructions = surface.clientInstructions ? toInstructions(body.messages) : undefined
   const tools = body.tools?.length ? body.tools.map(toClientTool) : undefined
-  const asked = { input, sessionId, ...givenOf({ userId, apiKey, metadata, instructions, tools }) } as RunBody
+  const asked = { input, sessionId, ...defined({ userId, apiKey, metadata, instructions, tools }) } as RunBody
   const afterTurn =
     svc.afterTurn === undefined
       ? await turnBefore(surface, thread, runnable, whenBusy, request)
@@ -104,8 +104,7 @@ export async function startRun(
     {
       ...toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log }),
       ...(Object.keys(envelope).length > 0 && { envelope }),
-      ...(afterTurn !== undefined && { afterTurn }),
-      ...(whenBusy !== undefined && { whenBusy }),
+      ...defined({ afterTurn, whenBusy }),
       startKey: toStartKey(thread, body, message)
     },
     AGUI_ERR_THREAD_WAITS

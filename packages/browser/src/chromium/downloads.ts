@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -55,7 +56,7 @@ export class Downloads {
     const session = await sessionOfBrowser(browser)
     const downloads = new Downloads(session, options, folder)
     await session.send('Browser.setDownloadBehavior', {
-      ...(browserContextId !== undefined && { browserContextId }),
+      ...defined({ browserContextId }),
       ...(folder === undefined
         ? { behavior: 'deny' as const }
         : { behavior: 'allowAndName' as const, downloadPath: folder }),
@@ -150,7 +151,7 @@ export class Downloads {
     const { browserContextId } = this.#options
     this.#drop(guid, notice)
     void this.#session
-      .send('Browser.cancelDownload', { guid, ...(browserContextId !== undefined && { browserContextId }) })
+      .send('Browser.cancelDownload', { guid, ...defined({ browserContextId }) })
       // It has ended meanwhile, or the browser has.
       .catch(() => undefined)
   }

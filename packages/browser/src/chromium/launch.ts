@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { Type } from '@sinclair/typebox'
-import { givenOf, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
+import { defined, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
 import type { Browser, BrowserType, Page } from 'playwright-core'
 import { LATE, withinTime } from '../browser.ts'
 import { EGRESS_FLAGS, EgressCheck } from '../egress/egress-check.ts'
@@ -323,7 +323,7 @@ export function planChromium(options: ChromiumOptions): ChromiumPlan {
   if (unused !== undefined) throw new RUN_ERR_BAD_BROWSER(`${unused} does not apply with connect`)
   if (timezone !== undefined && !isTimezone(timezone))
     throw new RUN_ERR_BAD_BROWSER(`timezone is unknown: ${timezone}`)
-  return { ...DEFAULTS, ...givenOf(options) }
+  return { ...DEFAULTS, ...defined(options) }
 }
 
 function isTimezone(timeZone: string): boolean {

@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type { Page } from 'playwright-core'
 import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED } from '../errors.ts'
 import { cleanText, type Box, type SeenNode } from './to-lines.ts'
@@ -108,8 +109,7 @@ function toSeenNode(raw: RawNode, reports: LensReports, origin: { x: number; y: 
   const isFrame = role === 'iframe'
   const isTiny = isFrame && (width <= 1 || height <= 1)
   const facts = Object.entries({
-    ...(url !== undefined && { url }),
-    ...(placeholder !== undefined && { placeholder }),
+    ...defined({ url, placeholder }),
     ...seen.facts,
     ...(isNameless && HINTED.has(seenRole) && seen.hint !== undefined && { class: seen.hint })
   })

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { RUNNABLE_KINDS, type SecuritySchemes } from '@svc/contract'
+import { defined, RUNNABLE_KINDS, type SecuritySchemes } from '@svc/contract'
 import { RefusalSchema } from '../events/acknowledgements.ts'
 import { ACKNOWLEDGEMENTS, CLIENT_EVENTS } from '../events/client-events.ts'
 import {
@@ -70,11 +70,7 @@ export function generateAsyncApi(
       }
     },
     operations: parts.operations,
-    components: {
-      messages: parts.messages,
-      schemas: parts.schemas,
-      ...(schemes !== undefined && { securitySchemes: schemes })
-    }
+    components: { messages: parts.messages, schemas: parts.schemas, ...defined({ securitySchemes: schemes }) }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyJWTOptions } from '@fastify/jwt'
-import { isPromise, type Authenticate, type Credentials, type Principal } from '@svc/contract'
+import { defined, isPromise, type Authenticate, type Credentials, type Principal } from '@svc/contract'
 import type { KeySetSettings } from '@svc/surface'
 import Fastify from 'fastify'
 import { HTTP_ERR_INVALID_TOKEN, HTTP_ERR_JWT_NOT_INSTALLED, HTTP_ERR_KEYS_UNAVAILABLE } from '../errors.ts'
@@ -41,8 +41,7 @@ export async function createJwtAuthenticate(
       algorithms: [algorithm],
       complete: true,
       requiredClaims: Object.entries(required).flatMap(([claim, isNeeded]) => (isNeeded ? claim : [])),
-      ...(issuer !== undefined && { allowedIss: issuer }),
-      ...(audience !== undefined && { allowedAud: audience })
+      ...defined({ allowedIss: issuer, allowedAud: audience })
     }
   })
   // The verifier's cache returns the same object for the same token.

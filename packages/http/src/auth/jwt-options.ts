@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { functionSchema, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
+import { defined, functionSchema, MAX_TIMER, optionsSchema, requireOptions } from '@svc/contract'
 import type { KeySetSettings } from '@svc/surface'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import {
@@ -76,8 +76,5 @@ function resolveKey(
     throw new HTTP_ERR_BAD_OPTION(`jwt/jwksUrl: public keys do not go with ${algorithm}; set jwt/algorithm`)
   if (!/^https?:$/.test(URL.parse(jwksUrl)?.protocol ?? ''))
     throw new HTTP_ERR_BAD_OPTION('jwt/jwksUrl: it must be an http or https URL')
-  return createRemoteKey(jwksUrl, algorithm, {
-    log,
-    ...(jwksMaxStale !== undefined && { maxStale: jwksMaxStale })
-  })
+  return createRemoteKey(jwksUrl, algorithm, { log, ...defined({ maxStale: jwksMaxStale }) })
 }

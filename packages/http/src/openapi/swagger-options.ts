@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { givenOf, optionsSchema } from '@svc/contract'
+import { defined, optionsSchema } from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Options of the OpenAPI document and its page. */
@@ -66,7 +66,7 @@ export function resolveSwagger(given: boolean | SwaggerOptions | undefined): Res
 }
 
 function withDefaults(options: Omit<SwaggerOptions, 'enabled'>) {
-  const settings = { ...DEFAULTS, servers: [{ url: '/' }], description: undefined, ...givenOf(options) }
+  const settings = { ...DEFAULTS, servers: [{ url: '/' }], description: undefined, ...defined(options) }
   const { docsPath, specPath } = settings
   // The page serves its own files under its path.
   if (specPath === docsPath || specPath === `${docsPath}/yaml` || specPath.startsWith(`${docsPath}/static/`))

@@ -12,6 +12,7 @@ import {
   toSession
 } from '@svc/surface'
 import {
+  defined,
   encodePieces,
   MAX_TIMER,
   SessionChangeSchema,
@@ -136,9 +137,7 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
       owner: ownerOfSessions(surface, principal, userId),
       scope: exposed.scope(),
       limit,
-      ...(kind !== undefined && { kind }),
-      ...(name !== undefined && { name }),
-      ...(cursor !== undefined && { cursor })
+      ...defined({ kind, name, cursor })
     })
     const items = page.sessions.map((each) => JSON.stringify(toSession(each)))
     return sendPage(reply, 'sessions', { items, nextCursor: page.nextCursor })
@@ -153,8 +152,7 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
       limit,
       bytes: MAX_LENGTH,
       admit: (bytes) => reserveMemory(reply.raw, principal.sub, bytes),
-      ...(before !== undefined && { before }),
-      ...(branch !== undefined && { branch })
+      ...defined({ before, branch })
     })
     return sendPieces(replies, reply, encodeDetail({ ...toSession(session), lastEventId }, page))
   })

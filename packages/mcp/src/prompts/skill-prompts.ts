@@ -1,4 +1,4 @@
-import type { Principal, Runnable } from '@svc/contract'
+import { defined, type Principal, type Runnable } from '@svc/contract'
 import { MCP_ERR_UNKNOWN_PROMPT } from '../errors.ts'
 import { toClientName, type Prompt, type PromptMessages } from '../protocol/message.ts'
 import type { Surface } from '../surface.ts'
@@ -35,7 +35,7 @@ export async function getPrompt(
   const { prompt, tool, skill } = found
   const text = `Call the tool "${tool}" and have it use its skill "${skill}"${message === undefined ? '.' : `: ${message}`}`
   return {
-    ...(prompt.description !== undefined && { description: prompt.description }),
+    ...defined({ description: prompt.description }),
     messages: [{ role: 'user', content: { type: 'text', text } }]
   }
 }

@@ -1,6 +1,6 @@
 import {
   codeOf,
-  givenOf,
+  defined,
   isTerminalStatus,
   type RunBody,
   type Runnable,
@@ -44,7 +44,7 @@ export async function startRun(
     given.instructions,
     toFormatInstructions(body.text?.format, runnable, surface)
   )
-  const asked = givenOf({
+  const asked = defined({
     input,
     // A session of its own would keep what is not to be stored.
     messages: isWhole && runnable.kind !== 'workflow' ? [...given.messages] : undefined,
@@ -63,7 +63,7 @@ export async function startRun(
       ? previous.runId
       : undefined
   const run = await surface.runs
-    .start(runnable, input, { ...options, ...givenOf({ afterTurn, startKey: toStartKey(request) }) })
+    .start(runnable, input, { ...options, ...defined({ afterTurn, startKey: toStartKey(request) }) })
     .catch((err: unknown) => {
       const isNoTurn = previous !== undefined && codeOf(err) === 'RUN_ERR_NO_TURN'
       throw isNoTurn ? new OPENAI_ERR_NOT_CONTINUABLE(body.previous_response_id!) : err

@@ -1,4 +1,5 @@
 import {
+  defined,
   requireAudioFormat,
   type AudioFormat,
   type ClientTool,
@@ -265,10 +266,5 @@ function toTurns(detection: TurnDetection | null): VoiceTurnSettings {
     return { ...answering, ...(silence !== undefined && { silence }) }
   }
   const { threshold, prefix_padding_ms: prefix, silence_duration_ms: silence } = detection
-  return {
-    ...answering,
-    ...(threshold !== undefined && { threshold }),
-    ...(prefix !== undefined && { prefix }),
-    ...(silence !== undefined && { silence })
-  }
+  return { ...answering, ...defined({ threshold, prefix, silence }) }
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   ANONYMOUS,
-  givenOf,
+  defined,
   isVoiceRunnable,
   unlessLate,
   VOICE_ERR_NOT_A_VOICE,
@@ -119,7 +119,7 @@ function sealedOf(
   asked: Partial<Record<keyof Sealed, string | undefined>>,
   secret: ReadSecret | undefined
 ): Sealed {
-  const given = givenOf(asked) as Sealed
+  const given = defined(asked) as Sealed
   if (secret === undefined) return given
   for (const field of SEALED_FIELDS) {
     const isOpen = field === 'call' && secret.sealed.call === undefined

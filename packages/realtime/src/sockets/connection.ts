@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   codeOf,
+  defined,
   MAX_TIMER,
   randomId,
   RUN_ERR_NOT_FOUND,
@@ -249,8 +250,7 @@ export class Connection implements CallConnection {
       principal,
       headers: this.#headers,
       settings: session.toSettings(),
-      ...(sessionId !== undefined && { sessionId }),
-      ...(userId !== undefined && { userId }),
+      ...defined({ sessionId, userId }),
       // Clients of the protocol discard audio when speech starts, and report with `truncate` what they have played.
       canClear: true,
       reportsPlayback: true

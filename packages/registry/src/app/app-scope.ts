@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { REG_ERR_OLD_NODE } from '@svc/contract'
+import { defined, REG_ERR_OLD_NODE } from '@svc/contract'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 
 // One per process, even if several copies of the package are installed.
@@ -74,11 +74,7 @@ export function splitRegisterOptions<Options extends object>({
 }: Options & RegisterOptions): SplitOptions<Options> {
   return {
     options,
-    registerOptions: {
-      ...(prefix !== undefined && { prefix }),
-      ...(logLevel !== undefined && { logLevel }),
-      ...(logSerializers !== undefined && { logSerializers })
-    }
+    registerOptions: defined({ prefix, logLevel, logSerializers })
   }
 }
 

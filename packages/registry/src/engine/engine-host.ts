@@ -3,7 +3,7 @@ import { AnswerSeal } from './inputs/answer-seal.ts'
 import { Exposures } from '../access/exposures.ts'
 import {
   codeOf,
-  givenOf,
+  defined,
   isTerminalStatus,
   RUN_ERR_INTERRUPTED,
   SILENT_LOG,
@@ -103,7 +103,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
     this.exposures = new Exposures({ authenticate, authorize, hosts: options.hosts })
-    this.record = { input: true, files: false, ...givenOf(options.record ?? {}) }
+    this.record = { input: true, files: false, ...defined(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))
     this.positions = new QueuePositions(this.live, this.stores.sessions)

@@ -1,5 +1,6 @@
 import {
   ANONYMOUS,
+  defined,
   newRunId,
   randomId,
   toPartError,
@@ -99,18 +100,14 @@ export function toPendingInput(runId: string, input: InputSummary): PendingInput
     inputId,
     runId,
     kind: kind as PendingInput['kind'],
-    ...(message !== undefined && { message }),
-    ...(schema !== undefined && { schema }),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(toolName !== undefined && { toolName }),
+    ...defined({ message, schema, toolCallId, toolName }),
     ...argsAndTime(input)
   }
 }
 
 function argsAndTime({ args, argsPreview, argsBytes, expiresAt, source }: InputSummary) {
   return {
-    ...(args !== undefined && { args }),
-    ...(argsPreview !== undefined && { argsPreview }),
+    ...defined({ args, argsPreview }),
     argsBytes,
     expiresAt: new Date(expiresAt).toISOString(),
     ...(source.length > 0 && { source: [...source] })

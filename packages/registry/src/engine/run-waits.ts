@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   asItIs,
+  defined,
   hasLostSecret,
   MAX_TIMER,
   sleepUntil,
@@ -41,11 +42,7 @@ function toRequestPart(input: StoredInput): RequestedInput['request'] {
     type: 'input.request',
     inputId,
     kind,
-    ...(message !== undefined && { message }),
-    ...(schema !== undefined && { schema }),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(toolName !== undefined && { toolName }),
-    ...(args !== undefined && { args }),
+    ...defined({ message, schema, toolCallId, toolName, args }),
     ...rest
   }
 }
@@ -61,8 +58,7 @@ function toResponsePart(input: StoredInput, outcome: InputOutcome): Part {
       approvalId: inputId,
       toolCallId: toolCallId!,
       approved,
-      ...(reason !== undefined && { reason }),
-      ...(args !== undefined && { args }),
+      ...defined({ reason, args }),
       ...from
     }
   }

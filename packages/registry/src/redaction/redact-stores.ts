@@ -1,4 +1,4 @@
-import type { Redact, RunChange, StoredSchedule, Stores } from '@svc/contract'
+import { defined, type Redact, type RunChange, type StoredSchedule, type Stores } from '@svc/contract'
 import type { AnswerSeal } from '../engine/inputs/answer-seal.ts'
 
 /**
@@ -14,10 +14,7 @@ export function redactStores(stores: Stores, redact: Redact | undefined, seal?: 
   return {
     tasks,
     control,
-    ...(browserStates && { browserStates }),
-    ...(remoteSessions && { remoteSessions }),
-    ...(sessionIndex && { sessionIndex }),
-    ...(counters && { counters }),
+    ...defined({ browserStates, remoteSessions, sessionIndex, counters }),
     ...(schedules && {
       schedules: override(schedules, {
         create: (schedule, maxPerOwner) => schedules.create(redactPlan(schedule, redact), maxPerOwner),

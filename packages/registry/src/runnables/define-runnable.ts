@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import {
+  defined,
   findFaults,
   formatFaults,
   REG_ERR_BAD_RUNNABLE,
@@ -159,12 +160,7 @@ class DefinedRunnable implements Runnable {
   describe(): RunnableMetadata {
     const { kind, name, description, inputSchema } = this
     if (isComplete(this.#definition)) return { ...this.#definition.describe(), kind, name }
-    const known = {
-      kind,
-      name,
-      ...(description !== undefined && { description }),
-      ...(inputSchema !== undefined && { input: inputSchema })
-    }
+    const known = { kind, name, ...defined({ description, input: inputSchema }) }
     return { ...known, ...this.#definition.describe?.(), kind, name }
   }
 }

@@ -1,5 +1,6 @@
 import {
   ANONYMOUS,
+  defined,
   randomId,
   RUN_ERR_SCHEDULE_CHANGED,
   RUN_ERR_SCHEDULE_NO_RUNNABLE,
@@ -218,7 +219,7 @@ export class Schedules {
       ...changeTiming(undefined, change, now),
       input: change.input,
       sessionId: change.sessionId ?? null,
-      ...(change.whenBusy !== undefined && { whenBusy: change.whenBusy }),
+      ...defined({ whenBusy: change.whenBusy }),
       metadata: metadataOf(change.metadata),
       catchUp: change.catchUp ?? 'last',
       enabled: change.enabled ?? true,

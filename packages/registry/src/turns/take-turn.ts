@@ -1,4 +1,11 @@
-import { isPromise, type Awaitable, type StoredRun, type Stores, type TurnPlace } from '@svc/contract'
+import {
+  defined,
+  isPromise,
+  type Awaitable,
+  type StoredRun,
+  type Stores,
+  type TurnPlace
+} from '@svc/contract'
 import type { PartWriter } from '../engine/log/part-writer.ts'
 import type { SessionNotices, TransientPart, TransientParts } from '../engine/log/log-reader.ts'
 import type { RunTurn } from '../engine/place-run.ts'
@@ -98,7 +105,7 @@ class QueueNotice {
 
   #publish(): void {
     const { position } = this.#place!
-    const value = { position, ...(this.#inputId !== undefined && { inputId: this.#inputId }) }
+    const value = { position, ...defined({ inputId: this.#inputId }) }
     const notice = this.#run.writer.notice({ type: 'data', name: 'queue', value, transient: true })
     this.#notify(notice)
   }

@@ -1,6 +1,6 @@
 import {
   ANONYMOUS,
-  givenOf,
+  defined,
   randomId,
   RUN_ERR_DELIVERY_NOT_DEAD,
   RUN_ERR_DELIVERY_NOT_FOUND,
@@ -67,7 +67,7 @@ export class Webhooks {
   constructor(host: WebhookHost, options: WebhookOptions = {}, limits: WebhookLimits = {}) {
     this.#host = host
     this.#store = host.stores.webhooks
-    this.#rules = { ...ENGINE_DEFAULTS.webhooks, ...givenOf(options) }
+    this.#rules = { ...ENGINE_DEFAULTS.webhooks, ...defined(options) }
     this.#maxPerOwner = limits.maxWebhooksPerOwner ?? ENGINE_DEFAULTS.maxWebhooksPerOwner
     this.#maxOfRuns = limits.maxRunWebhooksPerOwner ?? ENGINE_DEFAULTS.maxRunWebhooksPerOwner
     this.#due = this.#store && new DueMessages(host, this.#store, this.#rules)

@@ -1,5 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import {
+  defined,
   millisecondsSchema,
   requireName,
   requireOptions,
@@ -282,7 +283,7 @@ export class Agent<
     const { tools, skills } = this.#plan
     const own = tools?.forModel?.filter(({ name }) => name !== skills?.tool.name)
     return {
-      ...(this.#modelId !== undefined && { model: this.#modelId }),
+      ...defined({ model: this.#modelId }),
       ...(own?.length && {
         tools: own.map((tool) =>
           tool.type === 'provider'

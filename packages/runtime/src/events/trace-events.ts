@@ -8,7 +8,7 @@ import type {
   SpanOptions,
   TracerProvider
 } from '@opentelemetry/api'
-import type { EventBus, Usage } from '@svc/contract'
+import { defined, type EventBus, type Usage } from '@svc/contract'
 import { defaultEvents } from '@svc/registry/engine'
 import type { RuntimeEvents, TelemetryOptions } from './events.ts'
 
@@ -346,7 +346,7 @@ function metadataOf({ metadata = {} }: Pick<RuntimeEvents['run.start'], 'metadat
 function browserAttributes({ action, args }: RuntimeEvents['browser.action']): Attributes {
   const { url } = args as { url?: unknown }
   const host = typeof url === 'string' ? URL.parse(url)?.hostname : undefined
-  return { 'svc.browser.action': action, ...(host !== undefined && { 'server.address': host }) }
+  return { 'svc.browser.action': action, ...defined({ 'server.address': host }) }
 }
 
 const modelCallId = ({ step, attempt }: Pick<ModelCall, 'step' | 'attempt'>) => `model ${step} ${attempt}`
@@ -365,15 +365,17 @@ function usageOf(usage: Usage | undefined): Attributes {
   return {
     'gen_ai.usage.input_tokens': usage.promptTokens,
     'gen_ai.usage.output_tokens': usage.completionTokens,
-    ...(cachedPromptTokens !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cachedPromptTokens }),
-    ...(cacheWriteTokens !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens }),
-    ...(reasoningTokens !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoningTokens })
+    ...defined({
+      'gen_ai.usage.cache_read.input_tokens': cachedPromptTokens,
+      'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens,
+      'gen_ai.usage.reasoning.output_tokens': reasoningTokens
+    })
   }
 }
 
 function responseOf({ responseModel, firstTokenMs }: RuntimeEvents['model.result']): Attributes {
   return {
-    ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
+    ...defined({ 'gen_ai.response.model': responseModel }),
     ...(firstTokenMs !== undefined && { 'gen_ai.response.time_to_first_chunk': firstTokenMs / 1000 })
   }
 }

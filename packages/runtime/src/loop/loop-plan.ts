@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { SessionStore, ToolChoice } from '@svc/contract'
+import { defined, type SessionStore, type ToolChoice } from '@svc/contract'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import { URL_DEFAULTS, type UrlOptions } from '../files/urls.ts'
 import { resolveModel, type ResolveModel } from '../models/model.ts'
@@ -68,7 +68,7 @@ export function planLoop(
   return {
     instructions: options.instructions,
     resolveModel: resolveModel(options.model, options.provider),
-    settings: { ...options.settings, ...(output && { responseFormat: output.responseFormat }) },
+    settings: { ...options.settings, ...defined({ responseFormat: output?.responseFormat }) },
     sessions: options.sessions,
     history: { ...HISTORY_DEFAULTS, ...options.history },
     urls: { ...URL_DEFAULTS, ...options.urls },

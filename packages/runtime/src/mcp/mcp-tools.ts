@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type { TAny } from '@sinclair/typebox'
 import type { compileForeignSchema } from '@svc/contract/schemas'
 import { RUN_ERR_MCP } from '../errors.ts'
@@ -223,9 +224,7 @@ function toTool(
     description,
     input: inputSchema,
     timeout,
-    ...(approval !== undefined && { approval }),
-    ...(approvalTimeout !== undefined && { approvalTimeout }),
-    ...(maxOutputBytes !== undefined && { maxOutputBytes }),
+    ...defined({ approval, approvalTimeout, maxOutputBytes }),
     async execute(args: Readonly<Record<string, unknown>>, { signal, log }: ToolContext) {
       input.logUnchecked(log, tool.name)
       const answer = await requests

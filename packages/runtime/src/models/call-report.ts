@@ -1,5 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
 import {
+  defined,
   isTellable,
   RUN_ERR_CANCELED,
   type PartSink,
@@ -71,10 +72,8 @@ export class CallReport {
     events.emit('model.result', () => ({
       ...this.#call(),
       finishReason: stepFinishReason,
-      ...(usage !== undefined && { usage }),
-      durationMs: this.#durationMs,
-      ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs }),
-      ...(modelId !== undefined && { responseModel: modelId })
+      ...defined({ usage, firstTokenMs: this.#firstTokenMs, responseModel: modelId }),
+      durationMs: this.#durationMs
     }))
   }
 

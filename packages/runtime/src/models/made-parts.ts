@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Source,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
-import type { PartOf } from '@svc/contract'
+import { defined, type PartOf } from '@svc/contract'
 import type { MadeFile } from '@svc/registry/engine'
 
 type Citation = PartOf<'citation'>
@@ -42,12 +42,7 @@ function toCitation(source: LanguageModelV4Source, quote: string | undefined): C
     source.sourceType === 'url'
       ? { url: source.url }
       : { documentId: textIn(source.providerMetadata, 'fileId') ?? source.id }
-  return {
-    type: 'citation',
-    ...place,
-    ...(source.title !== undefined && { title: source.title }),
-    ...(quote !== undefined && { quote })
-  }
+  return { type: 'citation', ...place, ...defined({ title: source.title, quote }) }
 }
 
 // Ids of documents may differ: provider packages invent some of them.

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCallPart
 } from '@ai-sdk/provider'
-import { addUsage, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
+import { addUsage, defined, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
 import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
@@ -311,8 +311,7 @@ export function toRecord(answer: ModelAnswer): AnswerRecord {
   return {
     content,
     finishReason: ended,
-    ...(usage !== undefined && { usage }),
-    ...(modelId !== undefined && { modelId }),
+    ...defined({ usage, modelId }),
     ...(files.length > 0 && { files }),
     ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(({ promptPart: _, ...call }) => call) }),
     ...(providerCalls.length > 0 && { providerCalls }),

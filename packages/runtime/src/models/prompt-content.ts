@@ -8,7 +8,7 @@ import type {
   LanguageModelV4ReasoningFilePart,
   SharedV4ProviderMetadata
 } from '@ai-sdk/provider'
-import { isBlank } from '@svc/contract'
+import { defined, isBlank } from '@svc/contract'
 import { wellFormed } from '../json/json.ts'
 
 /** The content of a model's answer, as the next prompt has it. */
@@ -32,7 +32,7 @@ export function toPromptFile({
     type,
     mediaType,
     data: data.type === 'url' ? data : { type: 'data', data: toBase64(data.data) },
-    ...(providerMetadata && { providerOptions: providerMetadata })
+    ...defined({ providerOptions: providerMetadata })
   }
 }
 

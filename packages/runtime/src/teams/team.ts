@@ -1,12 +1,13 @@
 import type { TSchema } from '@sinclair/typebox'
-import type {
-  AcceptedMessage,
-  RunContext,
-  RunInput,
-  Runnable,
-  RunnableMetadata,
-  WhenBusy,
-  YieldedPart
+import {
+  defined,
+  type AcceptedMessage,
+  type RunContext,
+  type RunInput,
+  type Runnable,
+  type RunnableMetadata,
+  type WhenBusy,
+  type YieldedPart
 } from '@svc/contract'
 import {
   BaseRunnable,
@@ -122,10 +123,7 @@ export class Team<
   }
 
   protected override details(): Partial<RunnableMetadata> {
-    return {
-      ...(this.#modelId !== undefined && { model: this.#modelId }),
-      members: this.#plan.members.map(({ name }) => name)
-    }
+    return { ...defined({ model: this.#modelId }), members: this.#plan.members.map(({ name }) => name) }
   }
 }
 

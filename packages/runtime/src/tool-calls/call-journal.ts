@@ -1,4 +1,5 @@
 import {
+  defined,
   RUN_ERR_DAMAGED,
   type Awaitable,
   type Journal,
@@ -73,7 +74,7 @@ export function toOutcomePart({ call, result, error, durationMs }: ToolOutcome):
 }
 
 function namesOf({ toolCallId, toolName, parentToolCallId }: Omit<ToolCall, 'args'>) {
-  return { toolCallId, toolName, ...(parentToolCallId !== undefined && { parentToolCallId }) }
+  return { toolCallId, toolName, ...defined({ parentToolCallId }) }
 }
 
 /** Emits a part; `onRead` is called when its reader asks for the next one. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { tellable, type Awaitable } from '@svc/contract'
+import { defined, tellable, type Awaitable } from '@svc/contract'
 import { isProgramCode, RUN_ERR_BAD_TOOL } from '../errors.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { requireLimits, type HostTool, type SandboxLimits, type SandboxOutcome } from '../sandbox/sandbox.ts'
@@ -55,8 +55,7 @@ export function codeTool(options: CodeToolOptions): Tool {
     },
     timeout,
     sandbox,
-    ...(approval !== undefined && { approval }),
-    ...(approvalTimeout !== undefined && { approvalTimeout }),
+    ...defined({ approval, approvalTimeout }),
     // The sandbox bounds the result.
     maxOutputBytes: 2 ** 31
   })

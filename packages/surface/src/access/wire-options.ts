@@ -1,6 +1,6 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import {
-  givenOf,
+  defined,
   MAX_TIMER,
   OnDisconnectSchema,
   optionsSchema,
@@ -139,6 +139,6 @@ export function resolveWireOptions(
 ) {
   const { options, registerOptions } = splitRegisterOptions<WireOptions>(given)
   requireOptions(schema, options, BadOption)
-  return { ...DEFAULTS, ...own, ...givenOf(options), registerOptions }
+  return { ...DEFAULTS, ...own, ...defined(options), registerOptions }
 }
 export type WireSettings = ReturnType<typeof resolveWireOptions>

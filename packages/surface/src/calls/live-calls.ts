@@ -4,7 +4,7 @@ import { admitRun, requireAllowed, requireCallerOptions, type AdmittingSurface }
 import { mayAnswer, requireRun, type RunAccess } from '../access/require-owned.ts'
 import {
   AudioFormatSchema,
-  givenOf,
+  defined,
   isVoiceRunnable,
   RUN_ERR_DRAINING,
   RUN_ERR_INPUT_NOT_FOUND,
@@ -90,7 +90,7 @@ export class LiveCalls {
     const { name, principal, headers, settings, sessionId, userId, apiKey, metadata } = asked
     const { runs, log } = this.#surface
     const { instructions, tools } = settings
-    const body = givenOf({ input: {}, sessionId, userId, apiKey, metadata, instructions, tools }) as RunBody
+    const body = defined({ input: {}, sessionId, userId, apiKey, metadata, instructions, tools }) as RunBody
     const admission = { body, onDisconnect: 'cancel', principal, headers, log } as const
     const { runnable, options } = await admitRun(this.#surface, 'agent', name, admission)
     if (!isVoiceRunnable(runnable)) throw new VOICE_ERR_NOT_A_VOICE('agent', name)

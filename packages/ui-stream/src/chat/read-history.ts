@@ -1,5 +1,6 @@
 import {
   codeOf,
+  defined,
   estimateLength,
   RUN_ERR_SESSION_NOT_FOUND,
   type Principal,
@@ -63,12 +64,7 @@ export async function planHistory(
   let nextCursor: string | null = null
   const saved = session !== undefined && session.turns > 0 ? session : undefined
   if (saved !== undefined) {
-    const pages = {
-      limit,
-      contents: false,
-      ...(before !== undefined && { before }),
-      ...(branch !== undefined && { branch })
-    }
+    const pages = { limit, contents: false, ...defined({ before, branch }) }
     ;({ turns, nextCursor } = await readTurns(runs.sessions, saved, pages))
   } else {
     // Runnables that keep no turns, such as workflows, have their last runs only.

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { givenOf, type Principal, type RunBody, type Runnable, type StartKey } from '@svc/contract'
+import { defined, type Principal, type RunBody, type Runnable, type StartKey } from '@svc/contract'
 import {
   ownerOfSessions,
   requireAllowed,
@@ -45,7 +45,7 @@ export async function startTurn(
   const asked = {
     input,
     sessionId,
-    ...givenOf({ userId, apiKey, whenBusy, metadata, instructions, tools })
+    ...defined({ userId, apiKey, whenBusy, metadata, instructions, tools })
   } as RunBody
   const options = toStartOptions(surface, runnable, { body: asked, principal, onDisconnect, headers, log })
   const isAgain = body.trigger === 'regenerate-message'

@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type {
   SpeechModelV2,
   SpeechModelV3,
@@ -249,6 +250,6 @@ class LiftedSpeech {
 
   #settings(voice: string | undefined, { signal: abortSignal }: Guard) {
     const { language } = this.#options
-    return { abortSignal, ...(voice !== undefined && { voice }), ...(language !== undefined && { language }) }
+    return { abortSignal, ...defined({ voice, language }) }
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type {
   AgentCard,
   AgentCardSignature,
@@ -58,10 +59,8 @@ export function encodeCard(card: AgentCard): AgentCardV03 {
     url: served[0]!.url,
     preferredTransport: served[0]!.transport,
     additionalInterfaces: [...served, ...more],
-    ...(provider && { provider }),
+    ...defined({ provider, documentationUrl, iconUrl }),
     version,
-    ...(documentationUrl !== undefined && { documentationUrl }),
-    ...(iconUrl !== undefined && { iconUrl }),
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,

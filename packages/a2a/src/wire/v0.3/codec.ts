@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { defined } from '@svc/contract'
 import type { Artifact } from '../../model/message.ts'
 import type { TaskPushConfig } from '../../model/push.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
 import { decodeParams } from '../decode-params.ts'
-import { defined } from '../fields.ts'
 import { decodeList } from '../list-params.ts'
 import { fromProtoJson } from '../proto-json.ts'
 import { encodeCard } from './card.ts'

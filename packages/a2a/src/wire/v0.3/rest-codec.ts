@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type { AgentCard } from '../../model/agent-card.ts'
 import type { Artifact } from '../../model/message.ts'
 import type { TaskPushConfig } from '../../model/push.ts'
@@ -67,11 +68,7 @@ const decodeSend: Codec['decode']['send'] = (params) => {
 function toRpcConfiguration(configuration: unknown): unknown {
   if (!isObject(configuration)) return configuration
   const { pushNotification, blocking = false, ...settings } = configuration
-  return {
-    ...settings,
-    blocking,
-    ...(pushNotification !== undefined && { pushNotificationConfig: pushNotification })
-  }
+  return { ...settings, blocking, ...defined({ pushNotificationConfig: pushNotification }) }
 }
 
 const decodePushId = (params: Fields) => {

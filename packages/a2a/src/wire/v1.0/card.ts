@@ -1,3 +1,4 @@
+import { defined } from '@svc/contract'
 import type {
   AgentCard,
   AgentCardSignature,
@@ -66,10 +67,8 @@ export function encodeCard(card: AgentCard): AgentCardV10 {
     name,
     description,
     supportedInterfaces: [...served, ...(card.additionalInterfaces ?? [])],
-    ...(provider && { provider }),
+    ...defined({ provider, documentationUrl, iconUrl }),
     version,
-    ...(documentationUrl !== undefined && { documentationUrl }),
-    ...(iconUrl !== undefined && { iconUrl }),
     capabilities: {
       streaming: true,
       pushNotifications: card.pushNotifications,

@@ -1,17 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { defined } from '@svc/contract'
 import type { Message, MessagePart } from '../../model/message.ts'
 import { badParams } from '../decode-params.ts'
-import {
-  configId,
-  defined,
-  headerText,
-  id,
-  optional,
-  parts as partsSchema,
-  scheme,
-  toBase64,
-  url
-} from '../fields.ts'
+import { configId, headerText, id, optional, parts as partsSchema, scheme, toBase64, url } from '../fields.ts'
 
 const CONTENT = ['text', 'raw', 'url', 'data'] as const
 

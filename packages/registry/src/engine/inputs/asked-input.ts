@@ -1,4 +1,5 @@
 import {
+  defined,
   findJsonFault,
   hasLostSecret,
   RUN_ERR_BAD_QUESTION,
@@ -116,7 +117,7 @@ function requireWait(wait: Wait): Wait {
 }
 
 function waitOf({ timeout, durable }: Wait): Wait {
-  return { ...(timeout !== undefined && { timeout }), ...(durable !== undefined && { durable }) }
+  return defined({ timeout, durable })
 }
 
 function jsonOf(args: unknown): unknown {

@@ -1,4 +1,4 @@
-import { givenOf, type MemoryItemRetention, type Stores } from '@svc/contract'
+import { defined, type MemoryItemRetention, type Stores } from '@svc/contract'
 import { SessionLocks } from '@svc/contract/stores'
 import { createInProcessCheckpointStore, createInProcessStreamLog } from './stream-log.ts'
 import { createInProcessControlBus } from './nodes.ts'
@@ -33,7 +33,7 @@ const DEFAULTS: InProcessRetention = {
 
 /** Every store in process memory: bounded, and lost with the process. */
 export function createInProcessStores(retention: Partial<InProcessRetention> = {}): Stores {
-  const kept = { ...DEFAULTS, ...givenOf(retention) }
+  const kept = { ...DEFAULTS, ...defined(retention) }
   const runs = new RunTable(kept)
   const isLive = (runId: string) => runs.findLive(runId) !== undefined
   const tasks = createInProcessTaskStore({

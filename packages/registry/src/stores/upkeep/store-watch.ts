@@ -1,4 +1,5 @@
 import {
+  defined,
   RUN_ERR_STORE,
   toLoggable,
   unlessLate,
@@ -157,7 +158,7 @@ async function sweepStores(
   { runs, sessions, memory, schedules, webhooks }: Stores,
   log: RunLog
 ): Promise<void> {
-  const all = { runs, sessions, memory, ...(schedules && { schedules }), ...(webhooks && { webhooks }) }
+  const all = { runs, sessions, memory, ...defined({ schedules, webhooks }) }
   for (const [name, store] of Object.entries(all)) {
     try {
       await store.sweep(Date.now())

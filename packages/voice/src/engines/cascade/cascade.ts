@@ -1,4 +1,5 @@
 import {
+  defined,
   requireAudioFormat,
   RUN_ERR_CANCELED,
   type ChildCaller,
@@ -282,8 +283,7 @@ function endpointOf(endpoint: EndpointSettings, { turns = {} }: VoiceSettings): 
   const { detect, threshold, silence, prefix } = turns
   return {
     ...endpoint,
-    ...(detect !== undefined && { detect }),
-    ...(threshold !== undefined && { threshold }),
+    ...defined({ detect, threshold }),
     ...(silence !== undefined && { silence, maxSilence: Math.max(silence, endpoint.maxSilence) }),
     ...(prefix !== undefined && { prefix })
   }
