@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { watchIdleCores } from '../tools/tests/idle-cores.ts'
 import { planProcesses } from '../tools/tests/plan-processes.ts'
-import { runAll } from '../tools/tests/run-all.ts'
+import { runCheck } from '../tools/tests/run-check.ts'
 import { runProcess } from '../tools/tests/run-process.ts'
 import { TestLog } from '../tools/tests/test-log.ts'
 
@@ -149,39 +148,20 @@ t.test('long files run first and alone, as do those that change their process', 
   t.equal(processes[1]!.limit, 220_000)
 })
 
-t.test('while cores are idle, a further process starts, and at most twice as many run', async (t) => {
-  const processes = Array.from({ length: 9 }, (_, index) => ({ files: [String(index)], limit: 1 }))
-  const most = async (idle: number) => {
-    let looks = 0
-    let running = 0
-    let highest = 0
-    const looked = Promise.withResolvers<void>()
-    const idleCores = () => {
-      if (++looks > 6) looked.resolve()
-      return idle
-    }
-    const run = async () => {
-      highest = Math.max(highest, ++running)
-      await looked.promise
-      running--
-    }
-    await runAll(processes, { jobs: 2, run, idleCores, lookEvery: 1 })
-    return highest
-  }
-  t.equal(await most(1), 4)
-  t.equal(await most(0.2), 2)
-})
-
-t.test('idle cores are those without work since the last look', async (t) => {
-  const core = (idle: number, user: number) => ({
-    model: '',
-    speed: 0,
-    times: { idle, user, nice: 0, sys: 0, irq: 0 }
-  })
-  let cores = [core(10, 10), core(10, 10)]
-  const idleCores = watchIdleCores(() => cores)
-  cores = [core(20, 10), core(10, 20)]
-  t.equal(idleCores(), 1)
-  cores = [core(20, 20), core(10, 30)]
-  t.equal(idleCores(), 0)
+t.test('a check passes or fails with its program, and prints what a failing one printed', async (t) => {
+  const printed: string[] = []
+  const log = new TestLog((line) => printed.push(line.replace(/ \(\d+ ms\)$/, '')))
+  const check = (name: string, code: string) =>
+    runCheck({ name, program: process.execPath, args: ['-e', code] }, log)
+  await check('good', "console.log('hidden')")
+  await check('bad', "console.log('shown'); console.error('too'); process.exitCode = 2")
+  t.notOk(log.end())
+  t.strictSame(printed, [
+    'ok     good',
+    'not ok bad',
+    '    reason: exit 2',
+    '    shown',
+    '    too',
+    '1 passed, 1 failed'
+  ])
 })

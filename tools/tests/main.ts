@@ -3,19 +3,25 @@ import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { planProcesses } from './plan-processes.ts'
-import { runAll } from './run-all.ts'
+import { runCheck } from './run-check.ts'
 import { runProcess } from './run-process.ts'
 import { TestLog } from './test-log.ts'
 
 const HELP = `Runs the tests: npx node tools/tests/main.ts [options] [paths…]
 
-  paths       files or folders; all tests if none is given
-  --jobs n    processes at once, by default one for each core; twice as many while cores are idle`
+  paths       files or folders; all tests, and lint, types, format and unused code, if none is given
+  --jobs n    processes at once, by default one more than there are cores, since some tests mostly wait`
+
+const CHECKS = [
+  { name: 'lint and types', program: 'oxlint', args: ['--type-aware', '--type-check', '--threads=1'] },
+  { name: 'unused code', program: 'knip', args: ['--no-config-hints'] },
+  { name: 'format', program: 'oxfmt', args: ['--check', '--threads=1'] }
+]
 
 const root = resolve(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({
   options: {
-    jobs: { type: 'string', default: String(availableParallelism()) },
+    jobs: { type: 'string', default: String(availableParallelism() + 1) },
     help: { type: 'boolean', short: 'h' }
   },
   allowPositionals: true
@@ -43,6 +49,19 @@ const processes = planProcesses(
 )
 
 const log = new TestLog((line) => console.log(line))
-await runAll(processes, { jobs, run: (process) => runProcess(process, log) })
+const checks = wanted.length > 0 ? [] : CHECKS
+const left = [
+  ...checks.map(
+    (check) => () => runCheck({ ...check, program: resolve('node_modules/.bin', check.program) }, log)
+  ),
+  ...processes.map((each) => () => runProcess(each, log))
+]
+// One worker begins with the long files, the others with the short ones: long files are calls and races in real time, which need a core.
+const work = async (take: () => (() => Promise<void>) | undefined) => {
+  for (let next = take(); next !== undefined; next = take()) await next()
+}
+await Promise.all(
+  Array.from({ length: jobs }, (_, index) => work(() => (index === 0 ? left.shift() : left.pop())))
+)
 log.printSlowest(10)
 process.exitCode = log.end() ? 0 : 1

@@ -75,8 +75,15 @@ export class TestLog {
   }
 
   /** Counts and prints a failure that no test reported. */
-  fail(name: string, reason?: string) {
+  fail(name: string, reason?: string, output = '') {
     this.#fail([], name, reason === undefined ? null : { reason }, [this.#total])
+    if (output !== '') for (const line of indent(output.trim(), '    ')) this.#print(line)
+  }
+
+  /** Counts and prints a success that no test reported. */
+  pass(name: string, ms: number) {
+    this.#total.passed += 1
+    this.#print(`ok     ${name} (${Math.round(ms)} ms)`)
   }
 
   /** Prints the files that took longest, if there are more than `count`. */
