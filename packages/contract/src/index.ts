@@ -411,9 +411,6 @@ export {
   RunFileSchema,
   RunResultBuilder,
   RunResultSchema,
-  toolCallKey,
-  ToolCallList,
-  type CallPlace,
   type RunFile,
   type RunResult,
   type RunStats,
@@ -491,7 +488,7 @@ export {
   type VoiceTurnSettings
 } from './voice.ts'
 export { InputQueue } from './input-queue.ts'
-export { sourceKey, VoidableList } from './voidable-list.ts'
+export { sourceKey, toolCallKey, ToolCallList, VoidableList, type CallPlace } from './voidable-list.ts'
 export {
   DeliveryStateSchema,
   NewWebhookSchema,

@@ -1,6 +1,5 @@
 import type { NumberedPart, Part, PartOf } from './part.ts'
-import { toolCallKey } from './run-result.ts'
-import { sourceKey } from './voidable-list.ts'
+import { sourceKey, toolCallKey } from './voidable-list.ts'
 
 /** A part that asks for an input. */
 export type AskingPart = PartOf<'tool.approval.request'> | PartOf<'input.request'>

@@ -1,6 +1,5 @@
 import type { NumberedPart, PartOf, ToolPart } from './part.ts'
-import { toolCallKey, ToolCallList, type CallPlace } from './run-result.ts'
-import { isVoidedBy } from './voidable-list.ts'
+import { isVoidedBy, toolCallKey, ToolCallList, type CallPlace } from './voidable-list.ts'
 
 /** A part that may be the first of its call. */
 export type CallPart = NumberedPart &
@@ -83,12 +82,9 @@ export class RunCalls<T> {
 
   /** A step begins; returns the calls of its earlier attempt, which are void: those whose arguments are under way come last. */
   begin(part: PartOf<'step.start'>): RunCall<T>[] {
-    const before = part.attempt > 1 ? this.#calls.values : []
-    this.#calls.begin(part)
+    const isVoid = this.#calls.begin(part)
     if (part.attempt <= 1) return []
-    const valid = new Set(this.#calls.values)
-    const written = this.dropWritten(({ source }) => isVoidedBy(source, part.source ?? []))
-    return [...before.filter((call) => !valid.has(call)), ...written]
+    return [...isVoid, ...this.dropWritten(({ source }) => isVoidedBy(source, part.source ?? []))]
   }
 
   /** A member or a step has ended: its next execution voids nothing of this one. */

@@ -35,12 +35,19 @@ export class VoidableList<T> {
     return this.#items.get(number)?.value
   }
 
-  begin({ source = [], index, attempt }: PartOf<'step.start'>): void {
-    const step = stepKey(source, index)
-    if (attempt <= 1) return void this.#marks.set(step, this.#added)
+  /** A step begins; returns the values of its earlier attempt, which are void. */
+  begin({ source = [], index, attempt }: PartOf<'step.start'>): T[] {
+    const step = `${sourceKey(source)}\u0000#${index}`
+    if (attempt <= 1) {
+      this.#marks.set(step, this.#added)
+      return []
+    }
     const since = Math.max(this.#marks.get(step) ?? 0, this.#marks.get(sourceKey(source)) ?? 0)
-    for (const [number, item] of this.#items)
-      if (number >= since && isVoidedBy(item.source, source)) this.#items.delete(number)
+    const isVoid = [...this.#items].filter(
+      ([number, item]) => number >= since && isVoidedBy(item.source, source)
+    )
+    for (const [number] of isVoid) this.#items.delete(number)
+    return isVoid.map(([, { value }]) => value)
   }
 
   /** The next execution of the same member or step voids nothing of this one. */
@@ -59,6 +66,30 @@ export function sourceKey(source: readonly string[]): string {
   return source.join('\u0000')
 }
 
-function stepKey(source: readonly string[], index: number): string {
-  return `${sourceKey(source)}\u0000#${index}`
+/** What identifies a tool call in a run. */
+export interface CallPlace extends Place {
+  readonly toolCallId: string
+}
+
+/** The tool calls of a log with a value each, in order, without those of void attempts. */
+export class ToolCallList<T> extends VoidableList<T> {
+  // A result belongs to the last call with its id: some providers reuse ids in every step.
+  readonly #lastOf = new Map<string, number>()
+
+  override add(call: CallPlace, value: T): number {
+    const number = super.add(call, value)
+    this.#lastOf.set(toolCallKey(call), number)
+    return number
+  }
+
+  /** The value of the last call with this id and source; undefined if there is none, or if it is void. */
+  find(place: CallPlace): T | undefined {
+    const number = this.#lastOf.get(toolCallKey(place))
+    return number === undefined ? undefined : this.at(number)
+  }
+}
+
+/** The key of a tool call in a run: members may use the same call id, so their path of names is part of it. */
+export function toolCallKey({ toolCallId, source }: CallPlace): string {
+  return source?.length ? `${sourceKey(source)}\u0000${toolCallId}` : toolCallId
 }

@@ -1,11 +1,5 @@
-import { ToolCallList, type PartOf } from '@svc/contract'
+import { ToolCallList, type CallPlace, type PartOf } from '@svc/contract'
 import type { Artifact, MessagePart } from '../model/message.ts'
-
-/** What identifies a tool call in a run; several may have the same. */
-interface CallPlace {
-  readonly toolCallId: string
-  readonly source?: readonly string[] | undefined
-}
 
 interface ShownCall extends CallPlace {
   readonly artifactId: string
@@ -55,14 +49,7 @@ export class ToolArtifacts {
 
   /** A step begins. If it is repeated, returns empty artifacts that replace those of its void attempt. */
   begin(part: PartOf<'step.start'>): Artifact[] {
-    if (part.attempt <= 1) {
-      this.#calls.begin(part)
-      return []
-    }
-    const before = this.#calls.values
-    this.#calls.begin(part)
-    const valid = new Set(this.#calls.values)
-    const isVoid = before.filter((call) => !valid.has(call))
+    const isVoid = this.#calls.begin(part)
     for (const call of isVoid) this.#ids.drop(call)
     return isVoid.filter(({ isShown }) => isShown).map(voidArtifact)
   }
