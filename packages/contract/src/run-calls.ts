@@ -84,6 +84,7 @@ export class RunCalls<T> {
   begin(part: PartOf<'step.start'>): RunCall<T>[] {
     const isVoid = this.#calls.begin(part)
     if (part.attempt <= 1) return []
+    for (const [id, call] of this.#approvals) if (isVoid.includes(call)) this.#approvals.delete(id)
     return [...isVoid, ...this.dropWritten(({ source }) => isVoidedBy(source, part.source ?? []))]
   }
 

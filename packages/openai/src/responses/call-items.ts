@@ -1,20 +1,24 @@
-import { toolCallKey, ToolCallList, type PartOf, type ToolPart } from '@svc/contract'
+import { RunCalls, type CallPart, type PartOf, type RunCall, type ToolPart } from '@svc/contract'
 import type { ToolCallsShown } from '../options.ts'
 import type { ItemEvent } from '../wire/response-events.ts'
-import type { FunctionCallItem } from '../wire/response-items.ts'
+import type { FunctionCallItem, McpCallItem } from '../wire/response-items.ts'
 import type { OpenCall, OutputItems } from './output-items.ts'
-import { ServedCall, ServedCalls } from './served-calls.ts'
 
-/** A call of a tool of the client. */
-interface ClientCall {
-  readonly callId: string
+/** What a call has in responses. */
+interface ShownCall {
+  /** For a call of a tool of the client. */
+  callId: string | undefined
+  /** JSON; empty while the model writes them. */
+  arguments: string
+  /** The approval that it waits for, or waited for. */
+  approvalId: string | null
+  /** True while it may wait for an approval: it has no item then. */
+  isHeld: boolean
+  /** Its item, while that is under way in the present response. */
+  open: OpenCall | undefined
 }
 
-/** A call whose arguments are under way. */
-interface BegunCall {
-  readonly call: ServedCall | OpenCall<FunctionCallItem>
-  readonly source: readonly string[]
-}
+type Call = RunCall<ShownCall>
 
 /** The call as which a run asks what no tool of the client answers. */
 const ASKING = { question: 'question', auth: 'auth' } as const
@@ -22,23 +26,27 @@ const ASKING = { question: 'question', auth: 'auth' } as const
 /**
  * The tool calls of a run as items: those of the client's tools as `function_call`, those that the service executes as `mcp_call`. The
  * ids of the client's calls are those of the log, with a number where one is used again: providers reuse them, and members share them.
+ * A `mcp_call` has the call and its outcome, and stands in the response in which the call ends: an item that is under way where the run
+ * waits is done as incomplete and not in that response; the next one begins another for the same call, with all of it.
  */
 export class CallItems {
   readonly #runId: string
-  readonly #serverLabel: string
-  readonly #calls = new ToolCallList<ServedCall | ClientCall>()
-  readonly #served: ServedCalls
-  // Calls whose arguments are under way, by place and id.
-  readonly #begun = new Map<string, BegunCall>()
+  readonly #label: string
+  readonly #isShown: boolean
+  readonly #items: OutputItems
+  readonly #calls = new RunCalls((part) => this.#show(part))
+  // Those with an item under way.
+  readonly #open = new Set<Call>()
   readonly #uses = new Map<string, number>()
   // What the run waits for: the inputs by the ids of their calls, and the ids of approvals.
   readonly #asked = new Map<string, string>()
   readonly #approvals = new Set<string>()
 
-  constructor(runId: string, serverLabel: string, shown: ToolCallsShown) {
+  constructor(runId: string, serverLabel: string, shown: ToolCallsShown, items: OutputItems) {
     this.#runId = runId
-    this.#serverLabel = serverLabel
-    this.#served = new ServedCalls(runId, serverLabel, shown)
+    this.#label = serverLabel
+    this.#isShown = shown === 'mcp_call'
+    this.#items = items
   }
 
   /** The inputs that a `function_call_output` answers, by its `call_id`. */
@@ -53,46 +61,45 @@ export class CallItems {
 
   /** The `call_id` of a call of a tool of the client; undefined for any other. */
   clientCallId(part: PartOf<'tool.result' | 'tool.error'>): string | undefined {
-    const call = this.#calls.find(part)
-    return call === undefined || call instanceof ServedCall ? undefined : call.callId
+    return this.#calls.find(part)?.shown.callId
   }
 
-  add(part: ToolPart, items: OutputItems): ItemEvent[] {
+  add(part: ToolPart): ItemEvent[] {
+    if (part.type === 'input.request') return this.#ask(part)
+    if (part.type === 'input.response') {
+      for (const [callId, inputId] of this.#asked) if (inputId === part.inputId) this.#asked.delete(callId)
+      return []
+    }
+    if (part.type === 'tool.approval.request') return this.#askApproval(part)
+    if (part.type === 'tool.approval.response') this.#approvals.delete(part.approvalId)
+    const { call, isFirst = false } = this.#calls.add(part) ?? {}
+    if (call === undefined) return []
+    const { shown } = call
     switch (part.type) {
       case 'tool.call.delta':
-        return this.#delta(part, items)
+        return [...(isFirst ? this.#begin(call, part.seq) : []), ...this.#extend(shown, part.delta)]
       case 'tool.call':
-        return this.#call(part, items)
-      case 'tool.result':
-      case 'tool.error': {
-        // The output of a client's tool is in its request.
-        const call = this.#calls.find(part)
-        return call instanceof ServedCall ? this.#served.end(call, part, items) : []
-      }
-      case 'tool.approval.request':
-        return this.#askApproval(part, items)
+        return this.#call(call, part)
       case 'tool.approval.response': {
-        this.#approvals.delete(part.approvalId)
-        const call = this.#calls.find(part)
-        return call instanceof ServedCall ? this.#served.approved(call, part, items) : []
+        shown.isHeld = false
+        const json = part.args === undefined ? shown.arguments : JSON.stringify(part.args)
+        const begins = !call.isClient && part.approved && shown.open === undefined
+        return begins ? this.#whole(call, part.seq, json) : []
       }
-      case 'input.request':
-        return this.#ask(part, items)
-      case 'input.response':
-        for (const [callId, inputId] of this.#asked) if (inputId === part.inputId) this.#asked.delete(callId)
-        return []
       default:
-        return []
+        // The output of a client's tool is in its request.
+        return call.isClient ? [] : this.#end(call, part)
     }
   }
 
   /** A step begins; if it is repeated, what its earlier attempt left under way is incomplete. */
-  begin(part: PartOf<'step.start'>, items: OutputItems): ItemEvent[] {
-    const isVoid = new Set(part.attempt > 1 ? this.#calls.values : [])
-    this.#calls.begin(part)
-    if (part.attempt <= 1) return []
-    for (const call of this.#calls.values) isVoid.delete(call)
-    return [...this.#endBegun(items, part.source), ...this.#served.cutAll(items, (call) => isVoid.has(call))]
+  begin(part: PartOf<'step.start'>): ItemEvent[] {
+    const events = part.attempt > 1 ? this.#cutWritten(part.source) : []
+    const isVoid = new Set(this.#calls.begin(part))
+    return [
+      ...events,
+      ...[...this.#open].filter((call) => isVoid.has(call)).flatMap((call) => this.#cut(call))
+    ]
   }
 
   finish(part: PartOf<'finish'>): void {
@@ -100,94 +107,135 @@ export class CallItems {
   }
 
   /** The run has ended: calls under way are incomplete. */
-  end(items: OutputItems): ItemEvent[] {
-    return [...this.#endBegun(items), ...this.#served.cutAll(items)]
+  end(): ItemEvent[] {
+    return [...this.#cutWritten(), ...[...this.#open].flatMap((call) => this.#cut(call))]
   }
 
   /** The run waits: the next response has the calls under way. */
-  pause(items: OutputItems): ItemEvent[] {
-    return [...this.#endBegun(items), ...this.#served.dropAll(items)]
+  pause(): ItemEvent[] {
+    return [...this.#cutWritten(), ...[...this.#open].flatMap((call) => this.#drop(call))]
   }
 
   // Ends the calls whose arguments are under way in a place and within it.
-  #endBegun(items: OutputItems, place: readonly string[] = []): ItemEvent[] {
-    const events: ItemEvent[] = []
-    for (const [key, { call, source }] of this.#begun) {
-      if (!place.every((name, index) => source[index] === name)) continue
-      this.#begun.delete(key)
-      if (call instanceof ServedCall) events.push(...this.#served.cut(call, items))
-      else events.push(...endFunction(call, call.item.arguments, 'incomplete', items))
-    }
+  #cutWritten(place: readonly string[] = []): ItemEvent[] {
+    const isMeant = ({ source }: Call) => place.every((name, index) => source[index] === name)
+    return this.#calls.dropWritten(isMeant).flatMap((call) => this.#cut(call))
+  }
+
+  #show({ toolCallId, ...part }: CallPart): ShownCall {
+    const callId = 'runsAt' in part && part.runsAt === 'client' ? this.#newId(toolCallId) : undefined
+    const isHeld = 'mayAsk' in part && part.mayAsk === true
+    return { callId, arguments: '', approvalId: null, isHeld, open: undefined }
+  }
+
+  #call(call: Call, { toolCallId, args, seq }: ToolPart & PartOf<'tool.call'>): ItemEvent[] {
+    const { shown, isClient } = call
+    // What its increments were taken for was not known to be the client's.
+    const dropped = isClient && shown.callId === undefined ? this.#drop(call) : []
+    if (isClient) shown.callId ??= this.#newId(toolCallId)
+    const events = [...dropped, ...this.#whole(call, seq, toArguments(args))]
+    return isClient ? [...events, ...this.#close(call, { status: 'completed' })] : events
+  }
+
+  // Begins the item of a call, if it has one now.
+  #begin(call: Call, seq: number): ItemEvent[] {
+    const { shown, toolName: name, source } = call
+    const { callId, approvalId } = shown
+    if (callId === undefined && (!this.#isShown || shown.isHeld)) return []
+    const item: FunctionCallItem | McpCallItem =
+      callId !== undefined
+        ? this.#toFunction(seq, callId, name)
+        : {
+            type: 'mcp_call',
+            id: `mcp_${this.#runId}_${seq}`,
+            status: 'in_progress',
+            approval_request_id: approvalId,
+            server_label: this.#label,
+            name,
+            arguments: '',
+            output: null,
+            error: null
+          }
+    const [open, events] = this.#items.beginCall(item, source)
+    shown.open = open
+    this.#open.add(call)
     return events
   }
 
-  #delta(part: ToolPart & PartOf<'tool.call.delta'>, items: OutputItems): ItemEvent[] {
-    const { toolCallId, toolName, source = [], seq, delta, runsAt } = part
-    const key = toolCallKey(part)
-    const begun = this.#begun.get(key)?.call
-    if (begun instanceof ServedCall) return this.#served.extend(begun, delta, items)
-    if (begun !== undefined) return [items.extendCall(begun, delta)]
-    if (runsAt !== 'client') {
-      const call = new ServedCall(part)
-      this.#begun.set(key, { call, source })
-      return [...this.#served.begin(call, seq, items), ...this.#served.extend(call, delta, items)]
-    }
-    const item = this.#toItem(seq, this.#newId(toolCallId), toolName)
-    const [call, events] = items.beginCall(item, part.source)
-    this.#begun.set(key, { call, source })
-    return [...events, items.extendCall(call, delta)]
+  #extend({ open }: ShownCall, delta: string): ItemEvent[] {
+    return open === undefined ? [] : [this.#items.extendCall(open, delta)]
   }
 
-  #call(part: ToolPart & PartOf<'tool.call'>, items: OutputItems): ItemEvent[] {
-    const { toolCallId, toolName, source, seq, args, runsAt } = part
-    const key = toolCallKey(part)
-    const begun = this.#begun.get(key)?.call
-    this.#begun.delete(key)
-    const json = toArguments(args)
-    if (runsAt !== 'client') {
-      const call = begun instanceof ServedCall ? begun : new ServedCall(part)
-      this.#calls.add(part, call)
-      return this.#served.called(call, seq, json, items)
-    }
-    if (begun !== undefined && !(begun instanceof ServedCall)) {
-      this.#calls.add(part, { callId: begun.item.call_id })
-      return endFunction(begun, json, 'completed', items)
-    }
-    // What its increments were taken for was not known to be the client's.
-    const dropped = begun === undefined ? [] : this.#served.drop(begun, items)
-    const callId = this.#newId(toolCallId)
-    this.#calls.add(part, { callId })
-    return [...dropped, ...this.#whole(this.#toItem(seq, callId, toolName), json, source, items)]
+  // The arguments are complete.
+  #whole(call: Call, seq: number, json: string): ItemEvent[] {
+    const { shown } = call
+    shown.arguments = json
+    const isBegun = shown.open !== undefined
+    const events = isBegun ? [] : [...this.#begin(call, seq), ...this.#extend(shown, json)]
+    return shown.open === undefined ? events : [...events, this.#items.endArguments(shown.open, json)]
   }
 
-  #whole(item: FunctionCallItem, json: string, source: readonly string[] | undefined, items: OutputItems) {
-    const [call, events] = items.beginCall(item, source)
-    return [...events, items.extendCall(call, json), ...endFunction(call, json, 'completed', items)]
+  #end(call: Call, part: ToolPart & PartOf<'tool.result' | 'tool.error'>): ItemEvent[] {
+    const { shown } = call
+    shown.isHeld = false
+    const events = shown.open === undefined ? this.#whole(call, part.seq, shown.arguments) : []
+    const end: Partial<McpCallItem> =
+      part.type === 'tool.result'
+        ? { status: 'completed', output: toOutput(part.result) }
+        : { status: 'failed', error: `${part.error.code}: ${part.error.message}` }
+    return [...events, ...this.#close(call, end)]
   }
 
-  #askApproval(part: ToolPart & PartOf<'tool.approval.request'>, items: OutputItems): ItemEvent[] {
+  #close(call: Call, end: Partial<FunctionCallItem> | Partial<McpCallItem>): ItemEvent[] {
+    const { open } = call.shown
+    if (open === undefined) return []
+    this.#open.delete(call)
+    call.shown.open = undefined
+    return this.#items.endCall(open, end)
+  }
+
+  // Ends a call under way, as incomplete.
+  #cut(call: Call): ItemEvent[] {
+    const { open, arguments: json } = call.shown
+    if (open === undefined) return []
+    const done = json === '' ? [this.#items.endArguments(open, open.item.arguments)] : []
+    return [...done, ...this.#close(call, { status: 'incomplete' })]
+  }
+
+  // Takes the item of a call under way out of the response.
+  #drop(call: Call): ItemEvent[] {
+    if (call.shown.open !== undefined) this.#items.dropCall(call.shown.open)
+    return this.#cut(call)
+  }
+
+  #askApproval(part: ToolPart & PartOf<'tool.approval.request'>): ItemEvent[] {
     const { approvalId: id, toolName: name, args, source } = part
     this.#approvals.add(id)
-    const call = this.#calls.find(part)
-    const dropped = call instanceof ServedCall ? this.#served.waits(call, id, items) : []
-    const request = { id, server_label: this.#serverLabel, name, arguments: toArguments(args) }
-    return [...dropped, ...items.add({ type: 'mcp_approval_request', ...request }, source)]
+    // The call of a remote agent stands in its own run.
+    const call = this.#calls.find(part) && this.#calls.add(part)!.call
+    // An approval may change the arguments: the item of the call begins after it.
+    const dropped = call === undefined || call.isClient ? [] : this.#drop(call)
+    if (call !== undefined) call.shown.approvalId = id
+    const request = { id, server_label: this.#label, name, arguments: toArguments(args) }
+    return [...dropped, ...this.#items.add({ type: 'mcp_approval_request', ...request }, source)]
   }
 
-  #ask(part: ToolPart & PartOf<'input.request'>, items: OutputItems): ItemEvent[] {
+  #ask(part: ToolPart & PartOf<'input.request'>): ItemEvent[] {
     const { inputId, kind, toolCallId, toolName = '', source, args, message, schema, expiresAt, seq } = part
     const call = toolCallId === undefined ? undefined : this.#calls.find({ toolCallId, source })
-    if (kind === 'tool' && call !== undefined && !(call instanceof ServedCall)) {
-      this.#asked.set(call.callId, inputId)
+    if (kind === 'tool' && call?.isClient) {
+      this.#asked.set(call.shown.callId!, inputId)
       return []
     }
     this.#asked.set(inputId, inputId)
-    const name = kind === 'tool' ? toolName : ASKING[kind]
+    const item = this.#toFunction(seq, inputId, kind === 'tool' ? toolName : ASKING[kind])
     const json = toArguments(kind === 'tool' ? args : { message, schema, expires_at: expiresAt })
-    return this.#whole(this.#toItem(seq, inputId, name), json, source, items)
+    const [open, events] = this.#items.beginCall(item, source)
+    const done = [this.#items.extendCall(open, json), this.#items.endArguments(open, json)]
+    return [...events, ...done, ...this.#items.endCall(open, { status: 'completed' })]
   }
 
-  #toItem(seq: number, callId: string, name: string): FunctionCallItem {
+  #toFunction(seq: number, callId: string, name: string): FunctionCallItem {
     const id = `fc_${this.#runId}_${seq}`
     return { type: 'function_call', id, status: 'in_progress', call_id: callId, name, arguments: '' }
   }
@@ -199,15 +247,10 @@ export class CallItems {
   }
 }
 
-function endFunction(
-  call: OpenCall<FunctionCallItem>,
-  json: string,
-  status: 'completed' | 'incomplete',
-  items: OutputItems
-): ItemEvent[] {
-  return [items.endArguments(call, json), ...items.endCall(call, { status })]
-}
-
 function toArguments(args: unknown): string {
   return JSON.stringify(args ?? {})
+}
+
+function toOutput(result: unknown): string {
+  return typeof result === 'string' ? result : JSON.stringify(result ?? null)
 }

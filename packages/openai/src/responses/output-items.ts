@@ -33,13 +33,19 @@ export interface OpenCall<T extends FunctionCallItem | McpCallItem = FunctionCal
 
 /** The items of one response: each is added, filled and done, in this order. */
 export class OutputItems {
-  readonly #listed = new VoidableList<Listed>()
+  #listed = new VoidableList<Listed>()
   #added = 0
   #open: OpenText | undefined
 
   /** The items that count, in order; a text under way as far as it is. */
   get output(): OutputItem[] {
     return this.#listed.values.filter(({ isVoid }) => !isVoid).map(({ item }) => this.#shown(item))
+  }
+
+  /** The next response begins, without items. */
+  clear(): void {
+    this.#listed = new VoidableList()
+    this.#added = 0
   }
 
   /** The text under way: its kind, place and id. */

@@ -30,7 +30,7 @@ export class RunItems {
   readonly #runId: string
   readonly #fileUrl: FileUrl
   readonly #calls: CallItems
-  #items = new OutputItems()
+  readonly #items = new OutputItems()
   // Characters said since the last step began.
   #length = 0
 
@@ -38,7 +38,7 @@ export class RunItems {
   constructor(runId: string, name: string, { fileUrl, toolCalls }: ResponseView) {
     this.#runId = runId
     this.#fileUrl = fileUrl
-    this.#calls = new CallItems(runId, name, toolCalls)
+    this.#calls = new CallItems(runId, name, toolCalls, this.#items)
   }
 
   /** The items of the response so far that count. */
@@ -53,7 +53,7 @@ export class RunItems {
 
   /** The next response begins, without items. */
   beginResponse(): void {
-    this.#items = new OutputItems()
+    this.#items.clear()
   }
 
   /** Continues the message under way; undefined if there is none. */
@@ -91,19 +91,19 @@ export class RunItems {
 
   /** Ends what is under way with the run: a text with this status, calls as incomplete. */
   end(status: 'completed' | 'incomplete'): ItemEvent[] {
-    return [...this.#items.close(status), ...this.#calls.end(this.#items)]
+    return [...this.#items.close(status), ...this.#calls.end()]
   }
 
   /** Ends the response where the run waits: the next one has the calls under way. */
   pause(): ItemEvent[] {
-    return [...this.#items.close(), ...this.#calls.pause(this.#items)]
+    return [...this.#items.close(), ...this.#calls.pause()]
   }
 
   #ofMember(part: NumberedPart): ItemEvent[] {
     switch (part.type) {
       case 'step.start':
         this.#items.begin(part)
-        return this.#calls.begin(part, this.#items)
+        return this.#calls.begin(part)
       case 'finish':
         this.#items.finish(part)
         this.#calls.finish(part)
@@ -116,7 +116,7 @@ export class RunItems {
   #anywhere(part: NumberedPart): ItemEvent[] {
     if (isToolPart(part)) {
       const closed = part.source?.length ? [] : this.#items.close()
-      return [...closed, ...this.#calls.add(part, this.#items)]
+      return [...closed, ...this.#calls.add(part)]
     }
     switch (part.type) {
       case 'file':
@@ -136,7 +136,7 @@ export class RunItems {
     this.#length = 0
     const events = [
       ...this.#items.close(part.attempt > 1 ? 'incomplete' : 'completed'),
-      ...this.#calls.begin(part, this.#items)
+      ...this.#calls.begin(part)
     ]
     this.#items.begin(part)
     return events
