@@ -16,9 +16,13 @@ export type {
   SecurityRequirement
 } from './model/agent-card.ts'
 export { signAgentCard, verifyAgentCard } from './signatures/signed-card.ts'
-export type { CardSigningKey, SignCard, SignCardFunction } from './signatures/card-signer.ts'
+export type {
+  CardSigningKey,
+  SignatureAlgorithm,
+  SignCard,
+  SignCardFunction
+} from './signatures/card-signer.ts'
 export type { VerifyCard, VerifyCardFunction, VerifyCardOptions } from './signatures/card-verifier.ts'
-export type { SignatureAlgorithm } from './signatures/algorithms.ts'
 export type { CardKey, CardKeys, CardSignatureHeader } from './signatures/verification-keys.ts'
 export type { ProtocolVersion } from './wire/versions.ts'
 export type { DeliveryRules } from './push/deliver.ts'

@@ -1,8 +1,15 @@
 import { extendedCard } from './handlers/extended-card.ts'
-import { list } from './handlers/list.ts'
+import {
+  cancel,
+  deletePushConfig,
+  get,
+  getPushConfig,
+  list,
+  listPushConfigs,
+  setPushConfig,
+  subscribe
+} from './handlers/tasks.ts'
 import { send, stream } from './handlers/messages.ts'
-import { deletePushConfig, getPushConfig, listPushConfigs, setPushConfig } from './handlers/push-configs.ts'
-import { cancel, get, subscribe } from './handlers/tasks.ts'
 import type { Call, OperationName, Requests, Results } from './model/requests.ts'
 import type { Surface } from './service/surface.ts'
 import type { TaskStream } from './tasks/task-stream.ts'

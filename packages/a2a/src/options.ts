@@ -40,10 +40,10 @@ import {
   requireSchemes
 } from './option-checks.ts'
 import type { DeliveryRules } from './push/deliver.ts'
-import { MAX_INLINE } from './tasks/inline-files.ts'
+import { MAX_INLINE } from './tasks/artifacts.ts'
 import type { ExtendCard } from './service/surface.ts'
 import type { SignCard } from './signatures/card-signer.ts'
-import { SignCardSchema } from './signatures/signature-options.ts'
+import { SignCardSchema } from './signatures/signed-card.ts'
 import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from './wire/versions.ts'
 
 /** Limits of request bodies. */

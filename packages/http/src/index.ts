@@ -2,9 +2,13 @@ export { default } from './plugin.ts'
 export { createJwtAuthenticate, type JwtAuthenticateSettings } from './auth/jwt-authenticate.ts'
 export type { JwtAlgorithm, JwtKeyFunction, UnverifiedToken } from './auth/jwt-key.ts'
 export { JwtOptionsSchema, type JwtOptions } from './auth/jwt-options.ts'
-export { RbacOptionsSchema, ROUTE_SCOPES, type RbacOptions } from './auth/rbac-options.ts'
+export {
+  createScopeAuthorize,
+  RbacOptionsSchema,
+  ROUTE_SCOPES,
+  type RbacOptions
+} from './auth/rbac-options.ts'
 export { checkOrigin, type OriginRequest } from './auth/check-origin.ts'
-export { createScopeAuthorize } from './auth/scope-authorize.ts'
 export { clientErrorHandler } from './errors/client-error-handler.ts'
 export { errorHandler, handleError as frameworkErrors } from './errors/error-handler.ts'
 export { HttpOptionsSchema, type HttpMiddleware, type HttpOptions } from './options.ts'
@@ -16,7 +20,7 @@ export { RunListSchema, RunQuerySchema, type RunList } from './schemas/run-list.
 export { generateOpenApi } from './openapi/generate-open-api.ts'
 export { SwaggerOptionsSchema, type SwaggerOptions } from './openapi/swagger-options.ts'
 export { buildInput } from './uploads/take-run-forms.ts'
-export { FileUploadOptionsSchema, type FileUploadOptions } from './uploads/file-upload-options.ts'
+export { FileUploadOptionsSchema, type FileUploadOptions } from './uploads/read-uploads.ts'
 export { uploadPlugin } from './uploads/receive-uploads.ts'
 export { UploadedFile, Uploads } from './uploads/uploads.ts'
 export * from './errors.ts'

@@ -32,7 +32,7 @@ import {
   FileUploadOptionsSchema,
   resolveUploadLimits,
   type FileUploadOptions
-} from './uploads/file-upload-options.ts'
+} from './uploads/read-uploads.ts'
 
 /** Hooks by the point of a request at which they run. */
 interface HttpHooks {

@@ -12,8 +12,7 @@ import { RT_ERR_REGISTERED_TWICE } from './errors.ts'
 import { resolveOptions, type RealtimeOptions } from './options.ts'
 import { requireStrict } from './requests/strict-requests.ts'
 import { clientSecretRoute } from './secrets/client-secret-route.ts'
-import { Connections } from './sockets/connections.ts'
-import { realtimeRoute, routeUpgrades } from './sockets/realtime-route.ts'
+import { Connections, realtimeRoute, routeUpgrades } from './sockets/realtime-route.ts'
 import { createSurface } from './surface.ts'
 
 /** Voice agents over the OpenAI Realtime protocol; adds a run engine to an app that has none. */

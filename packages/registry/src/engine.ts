@@ -64,8 +64,7 @@ export {
 export {
   createInProcessBrowserStateStore,
   createInProcessRemoteSessionStore
-} from './stores/in-process/session-states.ts'
+} from './stores/in-process/in-process-stores.ts'
 export { isReported } from './stores/upkeep/store-watch.ts'
 export { steerOf } from './turns/steering.ts'
-export { hostOf } from './webhooks/send-message.ts'
-export { reportedChange } from './webhooks/webhook-event.ts'
+export { hostOf, reportedChange } from './webhooks/send-message.ts'

@@ -18,7 +18,7 @@ export type { Timeouts } from './guards/guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-manager.ts'
 export type { UrlOptions } from './files/urls.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
-export type { Retry } from './models/retry-model.ts'
+export type { Retry } from './models/call-report.ts'
 export type { HistoryLimits } from './sessions/history.ts'
 export { Team, type TeamOutput, type TeamStructured } from './teams/team.ts'
 export type {
@@ -32,13 +32,7 @@ export type {
 } from './teams/team-options.ts'
 export type { Flow } from './workflows/flow.ts'
 export type * from './workflows/flow.ts'
-export type {
-  GivenInput,
-  InputOf,
-  LastOutput,
-  NewFlow,
-  WorkflowOptions
-} from './workflows/workflow-options.ts'
+export type { GivenInput, InputOf, LastOutput, NewFlow, WorkflowOptions } from './workflows/plan-workflow.ts'
 export { Workflow, type WorkflowStructured } from './workflows/workflow.ts'
 export type { ArgsOf, JsonSchema, Schema, SchemaInput, SchemaOutput } from './schemas/compile-schema.ts'
 export type {
@@ -94,7 +88,7 @@ export { windowMemory, type WindowMemoryOptions } from './memory/window-memory.t
 
 export { learnSkill, saveSkill, type LearnSkillOptions } from './skills/learn-skill.ts'
 export { loadSkills } from './skills/load-skills.ts'
-export { defineSkill, type Skill } from './skills/skill.ts'
+export { defineSkill, type Skill } from './skills/skill-set.ts'
 
 export {
   connectMcp,

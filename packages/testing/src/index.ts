@@ -39,4 +39,4 @@ export { sessionForkContract, sessionTreeContract } from './session-tree-contrac
 export { keptTurnContract, sessionStoreContract } from './session-store-contract.ts'
 export { createTestCluster, type TestNode } from './cluster/test-cluster.ts'
 export { twoStoresContract } from './cluster/two-stores-contract.ts'
-export type { NodeStores, TwoStores } from './cluster/two-stores.ts'
+export type { NodeStores, TwoStores } from './cluster/left-run-contract.ts'

@@ -11,7 +11,7 @@ import type { AgentPaths } from './agent-paths.ts'
 import { hasTagged, tagOf } from './entity-tags.ts'
 import { perform, takeFault, toOwnBinding, type Binding } from './binding.ts'
 import { createEventStream } from './event-stream.ts'
-import { negotiateVersion } from './negotiate-version.ts'
+import { negotiateVersion } from './json-rpc.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -16,7 +16,7 @@ import type { Message, MessagePart } from '../model/message.ts'
 import { isInterruptedState, isTerminalState, type TaskEvent } from '../model/task.ts'
 import type { RemoteConnection } from './connection/remote-connection.ts'
 import { codeOfRefusal } from './connection/remote-fault.ts'
-import type { Limits } from './connection/task-limits.ts'
+import type { Limits } from './connection/transport.ts'
 import type { RemoteFile, RemoteParts } from './remote-parts.ts'
 
 type AnyPart = ContentPart | FileContentPart

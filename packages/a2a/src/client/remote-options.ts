@@ -9,7 +9,7 @@ import {
 import { ExtensionUriSchema } from '../options.ts'
 import type { RemoteTransport } from './connection/transport.ts'
 import type { VerifyCard } from '../signatures/card-verifier.ts'
-import { VerifyCardSchema } from '../signatures/signature-options.ts'
+import { VerifyCardSchema } from '../signatures/signed-card.ts'
 import { ProtocolVersionSchema, type ProtocolVersion } from '../wire/versions.ts'
 
 type HeadersOf = Readonly<Record<string, string>>

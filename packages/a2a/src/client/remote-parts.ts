@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { PartOf, YieldedPart } from '@svc/contract'
 import type { MadeFile } from '@svc/surface'
-import { textOf } from '../messages/to-input.ts'
+import { textOf } from '../messages/choose-agent.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { Task, TaskEvent, TaskStatus } from '../model/task.ts'
 

@@ -2,9 +2,8 @@ import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { toHost, type GrpcBinding, type GrpcHost, type GrpcListener } from '../bindings/grpc-binding.ts'
 import { A2A_ERR_GRPC_LISTEN } from '../errors.ts'
 import { GrpcBindingOptionsSchema, requireGrpcOptions, type GrpcBindingOptions } from './grpc-options.ts'
-import { addService } from './server/add-service.ts'
+import { addService, methodsOf } from './server/add-service.ts'
 import { authenticateCalls } from './server/authenticate-calls.ts'
-import { methodsOf } from './grpc-methods.ts'
 
 /** Milliseconds that calls have to end once the runs of a closing app have. */
 const GRACE = 1_000

@@ -5,7 +5,7 @@ import { replyAlone } from '../messages/reply-alone.ts'
 import type { Call, Outputs, SendRequest } from '../model/requests.ts'
 import { isInterruptedState, type Reply } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
-import { taskStateOf } from '../tasks/task-state.ts'
+import { taskStateOf } from '../tasks/task-events.ts'
 import { readTask, type KnownTask, type TaskRun } from '../tasks/read-task.ts'
 import { openReplyStream, openNewStream, openStream, type TaskStream } from '../tasks/task-stream.ts'
 

@@ -1,11 +1,50 @@
-import type { Awaitable, Runnable, StoredTask } from '@svc/contract'
+import {
+  defined,
+  type Awaitable,
+  type ContentPart,
+  type RunInput,
+  type Runnable,
+  type StoredTask
+} from '@svc/contract'
 import { requireAllowed, type AccessErrors } from '@svc/surface'
 import { A2A_ERR_FORBIDDEN, A2A_ERR_UNSUPPORTED } from '../errors.ts'
+import type { MessagePart } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'
 import { refuseAgent } from '../service/tenant.ts'
 import { badParams } from '../wire/decode-params.ts'
-import { textOf } from './to-input.ts'
+
+/**
+ * The input for the parts of a message: a text if all parts are text, else content parts. A runnable with an input schema gets
+ * the data of a single data part.
+ */
+export function toInput(parts: readonly MessagePart[], { inputSchema }: Runnable): RunInput {
+  const [first] = parts
+  if (inputSchema !== undefined && parts.length === 1 && first !== undefined && 'data' in first)
+    return first.data
+  if (parts.every((part) => 'text' in part)) return textOf(parts)
+  return parts.map(toContentPart)
+}
+
+/** The text parts, joined by newlines. */
+export function textOf(parts: readonly MessagePart[]): string {
+  const [first] = parts
+  if (parts.length === 1 && first !== undefined && 'text' in first) return first.text
+  return parts
+    .filter((part) => 'text' in part)
+    .map(({ text }) => text)
+    .join('\n')
+}
+
+function toContentPart(part: MessagePart): ContentPart {
+  if ('text' in part) return { type: 'text', text: part.text }
+  if ('data' in part) return { type: 'text', text: JSON.stringify(part.data) }
+  const mimeType = part.mediaType || 'application/octet-stream'
+  const about = { mimeType, ...defined({ filename: part.filename }) }
+  const [family] = mimeType.split('/', 1)
+  const type = family === 'image' || family === 'audio' ? family : 'file'
+  return 'raw' in part ? { type, ...about, data: part.raw } : { type, ...about, url: part.url }
+}
 
 /** The agent that the metadata of a message, or of its request, names. @throws A2A_ERR_BAD_PARAMS */
 export function readAgentName({ message, metadata }: SendRequest): string | undefined {

@@ -4,7 +4,7 @@ import { hasPart, haveCommon } from '../model/media-types.ts'
 import type { Message, MessagePart } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
-import { requireMayRun } from './choose-agent.ts'
+import { requireMayRun, toInput } from './choose-agent.ts'
 import {
   hasMessage,
   keepMessage,
@@ -14,7 +14,6 @@ import {
   withoutBytes,
   type TaskMessage
 } from './task-messages.ts'
-import { toInput } from './to-input.ts'
 
 type Agent = Pick<Runnable, 'name' | 'card'>
 

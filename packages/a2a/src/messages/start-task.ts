@@ -29,7 +29,7 @@ import {
   withoutContent,
   withoutKeys
 } from './task-messages.ts'
-import { toInput } from './to-input.ts'
+import { toInput } from './choose-agent.ts'
 
 /** Resolves when a run has ended or waits for its client, always with undefined. @throws RUN_ERR_STORE */
 export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {

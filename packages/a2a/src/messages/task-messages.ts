@@ -13,9 +13,9 @@ import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
 import type { Message, MessagePart } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import type { Surface } from '../service/surface.ts'
-import { waitingState } from '../tasks/task-state.ts'
+import { waitingState } from '../tasks/task-events.ts'
 import { badParams } from '../wire/decode-params.ts'
-import { textOf } from './to-input.ts'
+import { textOf } from './choose-agent.ts'
 
 /**
  * A message as tasks keep it: its files have a hash and a size in their metadata instead of their bytes, which only the file store of

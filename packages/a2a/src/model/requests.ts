@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import type { Principal, RunLog } from '@svc/contract'
+import type { Principal, RunLog, RunSummary } from '@svc/contract'
 import type { StartOptions } from '@svc/surface'
 import type { ProtocolVersion } from '../wire/versions.ts'
 import type { AgentCard } from './agent-card.ts'
 import type { Message } from './message.ts'
-import type { GivenPushConfig, TaskPushConfig } from './push.ts'
 import type { Reply, Task, TaskEvent, TaskState } from './task.ts'
 
 /** A message and the form of its answer. */
@@ -132,4 +131,40 @@ export interface Answer {
   header(name: string, value: string | number): unknown
   /** The reply over HTTP. */
   readonly raw?: ServerResponse
+}
+
+/** Where a task's changes are pushed to, and how the receiver recognises the sender. */
+export interface TaskPushConfig {
+  taskId: string
+  id: string
+  url: string
+  token?: string
+  authentication?: { schemes: string[]; credentials?: string }
+}
+
+/** A configuration as a client sends it; the id is optional. */
+export type GivenPushConfig = Omit<TaskPushConfig, 'taskId' | 'id'> & { id?: string }
+
+/** What a client speaks, and the scheme and host at which it reaches the service. */
+export interface PushClient {
+  readonly version: ProtocolVersion
+  readonly origin: string
+}
+
+/** Push notifications of a service's tasks. */
+export interface Pushes {
+  /** Checks that an owner may push to a URL. @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED */
+  check(url: string, owner: string): Promise<void>
+  /** Stores a configuration and pushes what follows the part `after`; default: what follows the last part so far. */
+  add(
+    run: Pick<RunSummary, 'runId' | 'owner' | 'status'>,
+    given: GivenPushConfig,
+    client: PushClient,
+    after?: number
+  ): Promise<TaskPushConfig>
+  list(taskId: string): Promise<TaskPushConfig[]>
+  remove(taskId: string, id: string): Promise<void>
+  /** Resumes what a restart interrupted, and what other nodes leave, in the background. */
+  resume(): void
+  close(): Promise<void>
 }

@@ -13,7 +13,7 @@ import { UnsafeTargetError, readTarget, requirePublicTarget } from '@svc/surface
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED } from '../errors.ts'
-import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/push.ts'
+import type { GivenPushConfig, PushClient, Pushes, TaskPushConfig } from '../model/requests.ts'
 import { Budget, PushReader, type PushSource } from './push-reader.ts'
 import { pauseAfter } from './deliver.ts'
 import { badParams } from '../wire/decode-params.ts'

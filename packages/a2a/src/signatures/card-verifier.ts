@@ -5,7 +5,7 @@ import { A2A_ERR_BAD_CARD } from '../errors.ts'
 import type { AgentCardSignature } from '../model/agent-card.ts'
 import { signedForms } from '../wire/signed-forms.ts'
 import type { Fields } from '../wire/read-answer.ts'
-import { SIGNATURE_ALGORITHMS, type SignatureAlgorithm } from './algorithms.ts'
+import { SIGNATURE_ALGORITHMS, type SignatureAlgorithm } from './card-signer.ts'
 import {
   createFindKeys,
   type CardKeys,

@@ -24,8 +24,7 @@ import {
   takesText,
   toArtifacts
 } from './artifacts.ts'
-import { TaskEvents, type EventTask } from './task-events.ts'
-import { failedState, firstToAnswer, waitingState } from './task-state.ts'
+import { failedState, firstToAnswer, TaskEvents, waitingState, type EventTask } from './task-events.ts'
 
 type ArtifactEvent = Extract<TaskEvent, { type: 'artifact' }>
 

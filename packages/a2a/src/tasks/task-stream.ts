@@ -2,7 +2,7 @@ import { fileOfAudio, type Awaitable, type LogEntry, type NumberedPart, type Run
 import type { Message } from '../model/message.ts'
 import type { InlineFiles, Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type Reply, type TaskEvent, type TaskState } from '../model/task.ts'
-import { isInline, withBytes } from './inline-files.ts'
+import { isInline, withBytes } from './artifacts.ts'
 import {
   createTaskEvents,
   readSoFar,

@@ -12,7 +12,7 @@ import { remoteAgent, type RemoteAgentOptions } from '@svc/a2a'
 import { grpcTransport } from '@svc/a2a/grpc'
 import { createContext } from '@svc/registry'
 import t, { type Test } from 'tap'
-import { methodsOf } from '../../src/grpc/grpc-methods.ts'
+import { methodsOf } from '../../src/grpc/server/add-service.ts'
 import { encodeMessage } from '../../src/grpc/messages.ts'
 
 type Call = ServerWritableStream<Buffer, Buffer>

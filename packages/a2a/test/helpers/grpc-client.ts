@@ -9,7 +9,7 @@ import {
   type ClientReadableStream,
   type ServiceError
 } from '@grpc/grpc-js'
-import { methodsOf } from '../../src/grpc/grpc-methods.ts'
+import { methodsOf } from '../../src/grpc/server/add-service.ts'
 import { decodeMessage, encodeMessage, messageOf } from '../../src/grpc/messages.ts'
 import type { ProtocolVersion } from '../../src/wire/versions.ts'
 

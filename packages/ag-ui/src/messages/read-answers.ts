@@ -1,8 +1,7 @@
 import { defined } from '@svc/contract'
 import type { GivenAnswer } from '@svc/surface'
 import type { RunEvents } from '../projection/run-events.ts'
-import type { ResumeEntry } from '../wire/input.ts'
-import type { AgUiMessage } from '../wire/messages.ts'
+import type { AgUiMessage, ResumeEntry } from '../wire/input.ts'
 
 /** What a request answers: interrupts by `resume`, calls of the client's tools by its last messages. */
 export interface Answers {

@@ -1,7 +1,7 @@
 import type { ContentPart, RunInput } from '@svc/contract'
 import { contentOfFile } from '@svc/surface'
 import { AGUI_ERR_BAD_MESSAGE } from '../errors.ts'
-import type { AgUiMessage } from '../wire/messages.ts'
+import type { AgUiMessage } from '../wire/input.ts'
 
 /** The kinds of media, and the type of a URL that names none, which is a guess. */
 const MEDIA: ReadonlyMap<unknown, string> = new Map([

@@ -1,6 +1,6 @@
 import type { RunFile } from '@svc/contract'
 import type { FileUrl } from '@svc/surface'
-import type { AgUiMessage } from '../wire/messages.ts'
+import type { AgUiMessage } from '../wire/input.ts'
 
 /** The message of the user that began a run, as the run or the session keeps it; undefined if it is kept nowhere. */
 export function toUserMessage(runId: string, input: unknown, fileUrl: FileUrl): AgUiMessage | undefined {

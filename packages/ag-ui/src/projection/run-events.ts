@@ -1,7 +1,7 @@
 import { RunActivity, sourceKey, type NumberedPart, type PartOf, type PartType } from '@svc/contract'
 import { type FileUrl } from '@svc/surface'
 import type { AgUiEvent, AgUiEventOf, Tag } from '../wire/events.ts'
-import type { AgUiMessage } from '../wire/messages.ts'
+import type { AgUiMessage } from '../wire/input.ts'
 import { contentEvents, toDataEvent } from './content-events.ts'
 import { Interrupts, type AskedKind } from './interrupts.ts'
 import { Members } from './members.ts'

@@ -1,23 +1,112 @@
+import { codeOf, createJsonStream, type SessionKey, type StoredSession } from '@svc/contract'
+import { sizeOfEntry } from '@svc/contract/stores'
 import {
+  conversationFiles,
   createSseStream,
   findActiveRun,
+  partsOfTurn,
+  readPresent,
+  readTurn,
   readTurns,
   requireSession,
   reserveMemory,
   runsOfConversation,
   SSE_HEADERS,
   tieToClient,
+  type AddressedRequest,
+  type FileUrl,
+  type SessionReference,
+  type Turn,
   type WireSurface
 } from '@svc/surface'
-import { codeOf, createJsonStream, type StoredSession } from '@svc/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toUserMessage } from '../messages/user-message.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
-import { RunStream } from '../projection/run-stream.ts'
+import { encodeEntry, encodeEvents, RunStream, type StreamStart } from '../projection/run-stream.ts'
 import { knowsOutcomes } from '../wire/input.ts'
-import { encodeTurns, type Admit, type TurnPlace } from './encode-turns.ts'
-import type { ConnectQuery } from './thread-schemas.ts'
-import { fileUrlIn, type Thread } from './thread.ts'
+import { THREADS, type ConnectQuery } from './thread-schemas.ts'
+
+/** Where a turn is found, without its messages. */
+export type TurnPlace = Pick<Turn, 'runId' | 'end'>
+
+/** Waits until there is memory for a large part of so many bytes. */
+export type Admit = (bytes: number) => Promise<void> | undefined
+
+/** Characters of messages that are sent in one piece. */
+const PIECE = 32_768
+
+/**
+ * Encodes runs that have ended, one after another, as they are read: as the log of each has it, else as its session has the turn.
+ * @param session of the turns; undefined if their runnable keeps none
+ * @param admit called before a part that is larger than a piece is encoded
+ * @throws RUN_ERR_STORE
+ */
+async function* encodeTurns(
+  surface: WireSurface,
+  session: SessionKey | undefined,
+  turns: readonly TurnPlace[],
+  options: EventOptions,
+  admit?: Admit
+): AsyncGenerator<string, void> {
+  for (const turn of turns) yield* encodeTurn(surface, session, turn, options, admit)
+}
+
+async function* encodeTurn(
+  { runs }: WireSurface,
+  session: SessionKey | undefined,
+  turn: TurnPlace,
+  options: EventOptions,
+  admit?: Admit
+): AsyncGenerator<string, void> {
+  const { runId } = turn
+  const events = new RunEvents(options)
+  let text = ''
+  let isKept = false
+  for await (const entry of readPresent(runs.stores, runId)) {
+    isKept = true
+    const size = sizeOfEntry(entry)
+    if (size > PIECE) await admit?.(size)
+    const frames = encodeEntry(entry, events.add(entry.part))
+    if (typeof frames === 'string') text += frames
+    if (typeof frames === 'string' && text.length < PIECE) continue
+    yield text
+    text = ''
+    if (typeof frames !== 'string') yield* frames
+  }
+  if (!isKept && session !== undefined) {
+    const messages = await readTurn(runs.sessions, session, turn)
+    if (messages.length === 0) return
+    for (const part of partsOfTurn({ runId, messages }, session.sessionId))
+      text += encodeEvents(events.add(part))
+    text += encodeEvents(events.finish())
+  }
+  // A run that ended a moment ago may have a log without its end yet.
+  if (!events.ended) text += encodeEvents(events.pause())
+  yield text
+}
+
+/** A thread as a request names it: a session of a runnable. */
+export type Thread = SessionReference
+
+/** Makes the URLs of files of a thread, at this service as the client reaches it, or elsewhere. */
+export function fileUrlIn(surface: WireSurface, thread: Thread, request: AddressedRequest): FileUrl {
+  return conversationFiles(THREADS, surface, thread, request)
+}
+
+/** Replies with the stream of a run, from the part on that `events` have read. */
+export function sendStream(
+  { runs, heartbeat }: WireSurface,
+  reply: FastifyReply,
+  runId: string,
+  events: RunEvents,
+  start: StreamStart = {}
+): FastifyReply {
+  const projection = new RunStream(events, start)
+  return reply
+    .headers(SSE_HEADERS)
+    .header('x-run-id', runId)
+    .send(createSseStream(runs, runId, { after: events.seq, heartbeat, projection }))
+}
 
 /** Messages of a session, unless the request says. */
 const PAGE = 100

@@ -2,6 +2,7 @@ import { reachesOwner, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, type RunSummar
 import {
   answerInputs,
   mayAnswer,
+  readPresent,
   requireRunOf,
   SSE_HEADERS,
   tieToClient,
@@ -14,8 +15,32 @@ import { runOfCall, toGivenAnswers, type Answers } from '../messages/read-answer
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
 import { encodeEvents } from '../projection/run-stream.ts'
 import { knowsOutcomes, type RunAgentInput } from '../wire/input.ts'
-import { readSoFar, type Wait } from './read-so-far.ts'
-import { fileUrlIn, sendStream, type Thread } from './thread.ts'
+import { fileUrlIn, sendStream, type Thread } from './connect.ts'
+
+/** A place where a run began to wait, and for what. */
+export interface Wait {
+  readonly seq: number
+  readonly inputIds: ReadonlySet<string>
+}
+
+/** Reads the log of a run up to a part, default all that it has now; returns where the run began to wait. @throws RUN_ERR_STORE */
+export async function readSoFar(
+  { runs }: WireSurface,
+  runId: string,
+  events: RunEvents,
+  until = Infinity
+): Promise<{ events: RunEvents; waits: Wait[] }> {
+  const waits: Wait[] = []
+  let wasWaiting = false
+  for await (const { seq, part } of readPresent(runs.stores, runId)) {
+    if (seq > until) break
+    events.add(part)
+    const { isWaiting } = events
+    if (isWaiting && !wasWaiting) waits.push({ seq, inputIds: new Set(events.pendingIds) })
+    wasWaiting = isWaiting
+  }
+  return { events, waits }
+}
 
 /**
  * Continues the run that waits for these answers, and streams what follows the place where it asked for them, in a part of the run with

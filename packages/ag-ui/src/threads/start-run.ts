@@ -22,10 +22,15 @@ import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
 import { toInput, toInstructions } from '../messages/to-input.ts'
 import { RunEvents } from '../projection/run-events.ts'
 import { encodeEvents } from '../projection/run-stream.ts'
-import { knowsOutcomes, readForwarded, type AgUiTool, type RunAgentInput } from '../wire/input.ts'
-import type { AgUiMessage } from '../wire/messages.ts'
-import { readSoFar } from './read-so-far.ts'
-import { fileUrlIn, sendStream, type Thread } from './thread.ts'
+import {
+  knowsOutcomes,
+  readForwarded,
+  type AgUiMessage,
+  type AgUiTool,
+  type RunAgentInput
+} from '../wire/input.ts'
+import { readSoFar } from './continue-run.ts'
+import { fileUrlIn, sendStream, type Thread } from './connect.ts'
 
 const OWN_ID = /^([A-Za-z0-9]+)-(?:call-)?\d+(?:-result)?$/
 

@@ -1,5 +1,5 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
-import { AgUiMessageSchema } from './messages.ts'
+import { AgUiMessageSchema } from './input.ts'
 
 // The events of AG-UI 1.0 that this package sends, as `EventSchemas` of `@ag-ui/core/schemas` has them. Optional fields are absent, never
 // null. Every event also fits version 0.0.59, the last one before 1.0, as long as its outcome does: see `outcomes.ts`.

@@ -1,7 +1,29 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { findFaults, formatFaults, IdSchema, RunBodySchema } from '@svc/contract'
 import { AGUI_ERR_BAD_REQUEST } from '../errors.ts'
-import { AgUiMessageSchema } from './messages.ts'
+
+/** A message of a thread: only what a request needs of it is read. */
+export const AgUiMessageSchema = Type.Object(
+  {
+    id: Type.String(),
+    role: Type.Union([
+      Type.Literal('developer'),
+      Type.Literal('system'),
+      Type.Literal('user'),
+      Type.Literal('assistant'),
+      Type.Literal('tool'),
+      Type.Literal('reasoning'),
+      Type.Literal('activity')
+    ]),
+    content: Type.Optional(Type.Unknown({ description: 'A text, or a list of content parts' })),
+    toolCallId: Type.Optional(Type.String({ description: 'Of a tool message: the call that it answers' })),
+    error: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: 'Of a tool message: why the call failed' })
+    )
+  },
+  { title: 'Message' }
+)
+export type AgUiMessage = Static<typeof AgUiMessageSchema>
 
 const run = RunBodySchema.properties
 // Clients before 1.0 send null for what is absent.
@@ -9,7 +31,7 @@ const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T)
   Type.Optional(Type.Union([schema, Type.Null()]))
 
 /** What a request says of its run beside the protocol: `forwardedProps.svc`. */
-export const SvcPropsSchema = Type.Object(
+const SvcPropsSchema = Type.Object(
   {
     input: run.input,
     userId: run.userId,

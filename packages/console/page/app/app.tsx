@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { access, visits } from '../api/access.ts'
-import { configOf } from '../api/config.ts'
+import { configOf } from '../api/client.ts'
 import { Empty } from '../components/notice.tsx'
 import { usePoll } from '../components/hooks.ts'
 import { clearInbox, refreshInbox } from '../models/inbox.ts'

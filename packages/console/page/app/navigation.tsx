@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { currentToken, leave } from '../api/access.ts'
-import { configOf } from '../api/config.ts'
+import { configOf } from '../api/client.ts'
 import { cleanLine } from '../components/clean-text.ts'
 import { Icon, type IconName } from '../components/elements.tsx'
 import { inboxCount } from '../models/inbox.ts'

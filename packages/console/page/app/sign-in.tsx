@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { access, enterToken, visits } from '../api/access.ts'
-import { ApiError } from '../api/client.ts'
-import { configOf } from '../api/config.ts'
+import { ApiError, configOf } from '../api/client.ts'
 import { getNames } from '../api/resources.ts'
 import { ErrorNotice } from '../components/notice.tsx'
 import { cleanLine } from '../components/clean-text.ts'

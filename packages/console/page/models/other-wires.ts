@@ -1,7 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { currentToken } from '../api/access.ts'
-import { call, segment, send, urlOf } from '../api/client.ts'
-import { surfaceUrl } from '../api/config.ts'
+import { call, segment, send, surfaceUrl, urlOf } from '../api/client.ts'
 import { runStream } from '../api/resources.ts'
 import type { RunModel } from './run-model.ts'
 

@@ -5,8 +5,7 @@ import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { checkOrigin } from './check-origin.ts'
 import { createJwtAuthenticate } from './jwt-authenticate.ts'
-import { ROUTE_SCOPES, resolveRbacOptions, type RbacRules } from './rbac-options.ts'
-import { createScopeAuthorize } from './scope-authorize.ts'
+import { createScopeAuthorize, resolveRbacOptions, ROUTE_SCOPES, type RbacRules } from './rbac-options.ts'
 import { errors } from '../surface-errors.ts'
 
 /** Who calls, and what they may do; shared by all routes of the plugin. */

@@ -1,5 +1,17 @@
 import { Type } from '@sinclair/typebox'
-import { optionsSchema, requireOptions, RUNNABLE_KINDS, type RunnableKind } from '@svc/contract'
+import {
+  findMissingScope,
+  grantsScope,
+  optionsSchema,
+  reachesOwner,
+  requireOptions,
+  RUNNABLE_KINDS,
+  type AccessTarget,
+  type Action,
+  type Authorize,
+  type Principal,
+  type RunnableKind
+} from '@svc/contract'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 
 /** Required scopes by route; an empty list accepts any valid token. HEAD requests follow the GET entry. */
@@ -143,4 +155,41 @@ function toAdminGroup([key, wanted]: readonly [key: string, wanted: readonly str
 
 function toMap(record: Readonly<Record<string, readonly string[]>> = {}): ScopeMap {
   return new Map(Object.entries(record).map(([key, wanted]) => [key, [...wanted]]))
+}
+
+/**
+ * Authorizes by scopes. `run` and `answer` require the scopes of the kind's run route, `read` those of its `GET …/:name`,
+ * `admin` those of its `DELETE /admin/…`; a runnable's own scopes come on top. Without `rbac` only `admin` requires a
+ * scope, `admin:*`.
+ *
+ * Access to another owner's run is refused without naming a scope, so that it looks like one that does not exist. `*` and
+ * `admin:*` reach all owners, `approvals:answer` the approvals of all owners, and `inputs:answer` their questions; the surface
+ * has checked which of the two an answer is for.
+ * @throws HTTP_ERR_BAD_OPTION
+ */
+export function createScopeAuthorize(rbac?: RbacOptions): Authorize {
+  const rules = resolveRbacOptions(rbac)
+
+  return (principal, action, target) => {
+    if (!reaches(principal, action, target)) return { allowed: false }
+    if (rbac === undefined && action !== 'admin') return { allowed: true }
+    const missing = findMissingScope(principal.scopes, scopesOf(rules, action, target))
+    return missing === undefined ? { allowed: true } : { allowed: false, missing }
+  }
+}
+
+const ANSWERS = ['approvals:answer', 'inputs:answer']
+
+function reaches(principal: Principal, action: Action, { owner }: AccessTarget): boolean {
+  if (action === 'admin' || owner === undefined || reachesOwner(principal, owner)) return true
+  return action === 'answer' && ANSWERS.some((scope) => grantsScope(principal.scopes, scope))
+}
+
+function scopesOf({ routes, named }: RbacRules, action: Action, { kind, name }: AccessTarget): string[] {
+  return [...(routes.get(routeOf(action, kind)) ?? ['admin:*']), ...(named[kind].get(name) ?? [])]
+}
+
+function routeOf(action: Action, kind: RunnableKind): string {
+  if (action === 'admin') return `DELETE /admin/${kind}s/:name`
+  return action === 'read' ? `GET /${kind}s/:name` : `POST /${kind}s/:name/run`
 }

@@ -1,10 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
+import { Type } from '@sinclair/typebox'
+import { optionsSchema, requireOptions } from '@svc/contract'
 import type { FastifyRequest } from 'fastify'
-import { HTTP_ERR_BAD_MULTIPART, HTTP_ERR_BODY_TOO_LARGE, HTTP_ERR_UPLOAD_TOO_LARGE } from '../errors.ts'
+import {
+  HTTP_ERR_BAD_MULTIPART,
+  HTTP_ERR_BAD_OPTION,
+  HTTP_ERR_BODY_TOO_LARGE,
+  HTTP_ERR_UPLOAD_TOO_LARGE
+} from '../errors.ts'
 import { requireDeclaredType, resolveType, SAMPLE_SIZE } from './check-type.ts'
-import type { UploadLimits } from './file-upload-options.ts'
 import { readParts } from './read-parts.ts'
 import type { TempDirectory } from './temp-directory.ts'
 import { toFileName, UploadedFile } from './uploads.ts'
@@ -131,5 +137,52 @@ async function storeFile(
     return { path, size, sha256: hash.digest('hex'), mimeType: mimeType ?? declared }
   } finally {
     await file?.handle.close()
+  }
+}
+
+/** Limits of the uploads of one request. */
+export interface FileUploadOptions {
+  /** Bytes of one file; default 52,428,800. */
+  maxFileSize?: number
+  /** Files; default 10. */
+  maxFiles?: number
+  /** Types like `image/png` or `image/*`; default all. */
+  allowedMimeTypes?: string[]
+  /** Bytes of all files together; default `maxFiles` × `maxFileSize`. */
+  maxTotalSize?: number
+}
+
+const MIME_PATTERN = '^[\\w!#$&^.+-]+/([\\w!#$&^.+-]+|\\*)$'
+
+export const FileUploadOptionsSchema = optionsSchema<FileUploadOptions>({
+  maxFileSize: Type.Integer({ minimum: 1 }),
+  maxFiles: Type.Integer({ minimum: 1, maximum: 1000 }),
+  allowedMimeTypes: Type.Array(Type.String({ pattern: MIME_PATTERN, maxLength: 255 }), { minItems: 1 }),
+  maxTotalSize: Type.Integer({ minimum: 1 })
+})
+
+const DEFAULTS = Object.freeze({ maxFileSize: 52_428_800, maxFiles: 10 })
+
+/** The options with their defaults. */
+export interface UploadLimits {
+  /** Bytes. */
+  readonly maxFileSize: number
+  readonly maxFiles: number
+  /** Bytes. */
+  readonly maxTotalSize: number
+  /** In lower case; undefined allows all. */
+  readonly allowedMimeTypes: readonly string[] | undefined
+}
+
+/** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
+export function resolveUploadLimits(given: true | FileUploadOptions = true): UploadLimits {
+  const options = given === true ? {} : given
+  requireOptions(FileUploadOptionsSchema, options, HTTP_ERR_BAD_OPTION)
+  const { maxFileSize = DEFAULTS.maxFileSize, maxFiles = DEFAULTS.maxFiles, allowedMimeTypes } = options
+  return {
+    maxFileSize,
+    maxFiles,
+    maxTotalSize: options.maxTotalSize ?? maxFiles * maxFileSize,
+    allowedMimeTypes: allowedMimeTypes?.map((type) => type.toLowerCase())
   }
 }

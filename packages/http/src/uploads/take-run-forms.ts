@@ -12,7 +12,7 @@ import { decodeJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { HTTP_ERR_BAD_JSON, HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import { validationError } from '../requests/validator.ts'
-import type { UploadLimits } from './file-upload-options.ts'
+import type { UploadLimits } from './read-uploads.ts'
 import { receiveUploads } from './receive-uploads.ts'
 import type { UploadedFile } from './uploads.ts'
 

@@ -1,8 +1,7 @@
 import { grantsScope as grants, RUNNABLE_KINDS, type Action, type RunnableKind } from '@svc/registry'
 import * as fc from 'fast-check'
 import t from 'tap'
-import type { RbacOptions } from '../../src/auth/rbac-options.ts'
-import { createScopeAuthorize } from '../../src/auth/scope-authorize.ts'
+import { createScopeAuthorize, type RbacOptions } from '../../src/auth/rbac-options.ts'
 
 const ACTIONS: readonly Action[] = ['run', 'read', 'answer', 'admin']
 const allowed = { allowed: true }

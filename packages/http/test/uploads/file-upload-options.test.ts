@@ -2,7 +2,7 @@ import http, { uploadPlugin } from '@svc/http'
 import Fastify from 'fastify'
 import t from 'tap'
 import { echo } from '../helpers/build-app.ts'
-import { resolveUploadLimits } from '../../src/uploads/file-upload-options.ts'
+import { resolveUploadLimits } from '../../src/uploads/read-uploads.ts'
 
 t.test('the defaults', async (t) => {
   const defaults = { maxFileSize: 52_428_800, maxFiles: 10, maxTotalSize: 524_288_000 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { codeOf, type Part, type Runnable } from '@svc/contract'
-import { requireAllowed, requireRun, toStartOptions, type Run } from '@svc/surface'
+import { callNextTurn, codeOf, createPause, isPromise, type Part, type Runnable } from '@svc/contract'
+import { LogReader, requireAllowed, requireRun, toStartOptions, type LogHost, type Run } from '@svc/surface'
 import { MCP_ERR_BAD_STATE, MCP_ERR_UNKNOWN_TOOL } from '../errors.ts'
 import {
   answerElicitations,
@@ -15,10 +15,107 @@ import { isProtocolError, isTellable, type Call, type Client, type Exchange } fr
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
 import { findRunnable, isObjectSchema, toRunInput } from './list-tools.ts'
-import { followRun } from './follow-run.ts'
-import { ProgressCount } from './progress.ts'
 import { RunView } from './run-view.ts'
 import { toErrorResult, toToolResult } from './tool-result.ts'
+
+/** How a run is followed. */
+export interface Following {
+  /** Called once with what ends the following. */
+  onLeave(leave: () => void): void
+  /** Milliseconds until it ends by itself. */
+  readonly timeout?: number | undefined
+  onPart?(part: Part): void
+  /** Called whenever the log has nothing more for now and the run only waits; true ends the following. */
+  onWaiting(): boolean
+}
+
+/**
+ * Reads the log of a run from its start into a view, until the run ends, until it waits and that is enough, or until the time or the caller
+ * ends it. Costs nothing while the log is silent; what the run logs in one turn of the event loop is read at once.
+ */
+async function followRun(
+  host: LogHost,
+  runId: string,
+  view: RunView,
+  { timeout, onLeave, onPart, onWaiting }: Following
+): Promise<void> {
+  const reader = new LogReader(host, runId, 0, true)
+  const pause = createPause()
+  let isOver = false
+  let wake: (() => void) | undefined
+  const leave = () => {
+    isOver = true
+    wake?.()
+  }
+  onLeave(leave)
+  const timer = timeout === undefined ? undefined : setTimeout(leave, timeout)
+  try {
+    await new Promise<void>(callNextTurn)
+    while (!reader.ended) {
+      const reading = reader.read()
+      const entries = isPromise(reading) ? await reading : reading
+      for (const { part } of entries) {
+        view.add(part)
+        onPart?.(part)
+      }
+      if (entries.length > 0 || reader.ended) {
+        await pause()
+        continue
+      }
+      if (isOver || (view.isWaiting && onWaiting())) return
+      await new Promise<void>((resolve) => {
+        wake = () => callNextTurn(resolve)
+        reader.onNews(wake)
+        if (isOver) resolve()
+      })
+    }
+  } finally {
+    clearTimeout(timer)
+    reader.close()
+  }
+}
+
+/** One `notifications/progress`, without its token. */
+export interface Progress {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** The progress of a run: its tool calls and files, or what its `data` parts named `progress` say. Never decreases. */
+class ProgressCount {
+  #progress: number | undefined
+
+  /** What a part adds; undefined if nothing. */
+  add(part: Part): Progress | undefined {
+    switch (part.type) {
+      case 'tool.call':
+        return this.#next(`Calls ${part.toolName}`)
+      case 'file':
+        return this.#next(`Has made ${part.filename ?? part.mimeType}`)
+      case 'data':
+        return part.name === 'progress' ? this.#take(part.value) : undefined
+      default:
+        return undefined
+    }
+  }
+
+  #next(message: string): Progress {
+    this.#progress = (this.#progress ?? 0) + 1
+    return { progress: this.#progress, message }
+  }
+
+  #take(value: unknown): Progress | undefined {
+    const { progress, total, message } = (value ?? {}) as Readonly<Record<string, unknown>>
+    if (typeof progress !== 'number' || progress <= (this.#progress ?? -Infinity)) return undefined
+    this.#progress = progress
+    return {
+      progress,
+      ...(typeof total === 'number' && { total }),
+      ...(typeof message === 'string' && { message })
+    }
+  }
+}
 
 /** The parameters of `tools/call`. */
 export const ToolCallSchema = Type.Object({

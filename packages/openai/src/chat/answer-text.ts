@@ -1,5 +1,5 @@
 import type { PartOf } from '@svc/contract'
-import type { TextEvent, VoidEvent } from './completion-event.ts'
+import type { TextEvent, VoidEvent } from './completion-message.ts'
 
 const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/i
 

@@ -10,12 +10,37 @@ import {
   type RunFile,
   type Usage
 } from '@svc/contract'
-import { type FileUrl } from '@svc/surface'
+import type { FileUrl } from '@svc/surface'
 import { toModel } from '../models/model-name.ts'
 import { AnswerText } from './answer-text.ts'
-import type { CompletionEvent } from './completion-event.ts'
-import { toCallId, toCompletionId } from './completion-ids.ts'
+import type { CompletionEvent } from './completion-message.ts'
 import type { Annotation, ChatFinishReason, CompletionUsage, ToolCall } from './completion-schemas.ts'
+
+/** The ids of Chat Completions, all made of the log's, so that each reader gets the same. */
+
+/** The id of the completion that begins after a part of a run; 0 for its first one. */
+function toCompletionId(runId: string, after: number): string {
+  return after === 0 ? `chatcmpl-${runId}` : `chatcmpl-${runId}_${after}`
+}
+
+const INPUT = /^(.+)\.(\d{1,9})$/
+const CALL = /^call_(.+)_(\d{1,9})$/
+
+/**
+ * The id of a tool call as clients get it: that of the input which the run waits for, since providers may use an id of a call again. It
+ * has letters, digits and `_` only, and fewer than 40 characters, as all providers require of the histories that clients send.
+ * @param isEnd true if the run ends with the call: the id then leads to no run that waits
+ */
+function toCallId(inputId: string, isEnd = false): string {
+  const [, runId, number] = INPUT.exec(inputId) ?? []
+  return runId === undefined ? inputId : `${isEnd ? 'last' : 'call'}_${runId}_${number}`
+}
+
+/** The input that an id of a tool call is made of; undefined if it was not made here, or its run has ended with it. */
+export function readCallId(callId: string): string | undefined {
+  const [, runId, number] = CALL.exec(callId) ?? []
+  return runId === undefined ? undefined : `${runId}.${number}`
+}
 
 /** A call of a client's tool that the run waits for. */
 export interface WaitingCall {

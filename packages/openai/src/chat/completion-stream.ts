@@ -1,10 +1,9 @@
 import { encodePieces, type LogEntry } from '@svc/contract'
 import type { SseProjection } from '@svc/surface'
 import { toErrorBody } from '../wire/error-body.ts'
-import type { CompletionEvent, EndEvent } from './completion-event.ts'
+import { toCallDelta, type CompletionEvent, type EndEvent } from './completion-message.ts'
 import type { CompletionEvents } from './completion-events.ts'
 import type { Chunk, CompletionUsage, Delta, ChatFinishReason } from './completion-schemas.ts'
-import { toCallDelta } from './functions.ts'
 
 /** Chunks with texts up to this many characters are encoded in one piece. */
 const MAX_WHOLE = 131_072

@@ -1,31 +1,108 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { codeOf, isTerminalStatus, type InputAnswer, type RunSummary } from '@svc/contract'
 import {
   answerInputs,
+  createSseStream,
   findActiveRun,
   readPresent,
   requireAllowed,
   requireAnswer,
   requireExposed,
   sendJson,
+  SSE_HEADERS,
   type GivenAnswer,
   type RunEngine
 } from '@svc/surface'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED, OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
 import { readModel } from '../models/model-name.ts'
 import type { Surface } from '../surface.ts'
+import { parseOutput, type CallOutput, type Conversation } from '../wire/conversation.ts'
 import { findWaitingRun } from '../wire/find-waiting-run.ts'
+import type { ResponseParameters } from '../wire/response-object.ts'
 import { resolveReferences } from './item-references.ts'
 import { readInput } from './read-input.ts'
 import { followResponse, requireResponseRun } from './read-responses.ts'
-import { toResponseId, type ResponsePlace } from './response-id.ts'
-import { toParameters } from './response-parameters.ts'
-import type { CreateRequest } from './response-schemas.ts'
-import { viewIn } from './run-items.ts'
-import { sendResponseStream } from './send-response-stream.ts'
-import { startRun } from './start-run.ts'
-import { parseOutput, type CallOutput, type Conversation } from '../wire/conversation.ts'
 import { ResponseBuilder } from './response-builder.ts'
+import {
+  functionsOf,
+  type CreateRequest,
+  type FunctionTool,
+  type ResponseBody,
+  type TextFormat
+} from './response-schemas.ts'
+import { ResponseStream } from './response-stream.ts'
+import { viewIn } from './run-items.ts'
+import { startRun, toResponseId, type ResponsePlace } from './start-run.ts'
+
+/** Parameters that a response repeats as they are. */
+const REPEATED = [
+  'background',
+  'frequency_penalty',
+  'instructions',
+  'max_output_tokens',
+  'max_tool_calls',
+  'metadata',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'previous_response_id',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'store',
+  'temperature',
+  'tool_choice',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'user'
+] as const satisfies (keyof ResponseBody)[]
+
+/** What the response to a request repeats of it. */
+function toParameters(body: ResponseBody): ResponseParameters {
+  const parameters: Record<string, unknown> = {}
+  for (const name of REPEATED)
+    if (body[name] !== undefined && body[name] !== null) parameters[name] = body[name]
+  const { text, reasoning } = body
+  const tools = functionsOf(body)
+  if (tools) parameters['tools'] = tools.map(toTool)
+  if (text) parameters['text'] = { ...text, format: toFormat(text.format) }
+  if (reasoning) parameters['reasoning'] = { effort: null, summary: null, ...reasoning }
+  return parameters
+}
+
+function toTool({ type, name, description = null, parameters = null, strict = null }: FunctionTool): object {
+  return { type, name, description, parameters, strict }
+}
+
+function toFormat(format: TextFormat | null | undefined): object {
+  if (format?.type !== 'json_schema') return { type: format?.type ?? 'text' }
+  const { type, name = 'answer', description = null, schema = null, strict } = format
+  return { type, name, description, schema, strict: strict ?? false }
+}
+
+/** A response to stream. */
+export interface StreamedResponse {
+  readonly runId: string
+  readonly id: string
+  /** Those of the request that is answered, if it is. */
+  readonly parameters?: ResponseParameters
+  /** The number of the last event that the client has. */
+  readonly startingAfter?: number | undefined
+}
+
+/** Replies with the events of a response. */
+export function sendResponseStream(
+  surface: Surface,
+  { runId, id, parameters, startingAfter }: StreamedResponse,
+  request: FastifyRequest,
+  reply: FastifyReply
+): FastifyReply {
+  const { runs, heartbeat } = surface
+  const asked = parameters && { id, parameters }
+  const builder = new ResponseBuilder(viewIn(surface, request), asked)
+  const projection = new ResponseStream(builder, id, startingAfter)
+  return reply.headers(SSE_HEADERS).send(createSseStream(runs, runId, { heartbeat, projection }))
+}
 
 /**
  * Creates a response: continues the run that waits for what the input answers, else starts one.

@@ -6,7 +6,7 @@ import { toInputItems } from './input-items.ts'
 import { ResponseBuilder } from './response-builder.ts'
 import type { InputItem, ResponseBody } from './response-schemas.ts'
 import { BARE } from './run-items.ts'
-import { isStored } from './start-key.ts'
+import { isStored } from './start-run.ts'
 
 // The ids of items, and of what a run asks for.
 const FORMS = [/^[a-z]+_(.+)_\d{1,10}$/, /^(.+)\.\d{1,9}$/]

@@ -12,9 +12,8 @@ import { OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 import type { ResponseObject } from '../wire/response-object.ts'
 import { ResponseBuilder, type AskedResponse } from './response-builder.ts'
-import { readResponseId, toResponseId } from './response-id.ts'
+import { isStored, readResponseId, toResponseId } from './start-run.ts'
 import { viewIn, type ResponseView } from './run-items.ts'
-import { isStored } from './start-key.ts'
 
 /** The run of a response that the caller reaches and may find later. @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE */
 export async function requireResponseRun(

@@ -3,14 +3,14 @@ import { toModel } from '../models/model-name.ts'
 import type { ItemEvent, LifecycleEvent, ResponseEvent } from '../wire/response-events.ts'
 import {
   toResponseObject,
+  toResponseUsage,
   type ResponseObject,
   type ResponseParameters,
   type ResponseState,
   type ResponseStatus
 } from '../wire/response-object.ts'
-import { toResponseUsage } from '../wire/response-usage.ts'
 import type { CallItems } from './call-items.ts'
-import { toResponseId } from './response-id.ts'
+import { toResponseId } from './start-run.ts'
 import { BARE, RunItems, type ResponseView } from './run-items.ts'
 
 /** A response that a request has just asked for. */

@@ -3,7 +3,7 @@ import { jsonReply, requireRun, sendFile, sendJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { readFileId } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
-import { createResponse } from './create-response.ts'
+import { createResponse, sendResponseStream } from './create-response.ts'
 import { cancelResponse, deleteResponse, listInputItems } from './manage-responses.ts'
 import { readResponse, requireResponse } from './read-responses.ts'
 import {
@@ -17,7 +17,6 @@ import {
   type ResponseParams,
   type RetrieveQuery
 } from './response-schemas.ts'
-import { sendResponseStream } from './send-response-stream.ts'
 
 const describe = (operationId: string, summary: string) => ({ operationId, tags: ['Responses'], summary })
 const params = ResponseParamsSchema

@@ -38,8 +38,7 @@ import {
 import { requireSandbox, resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
 import { questionOf } from '../sessions/turn.ts'
-import { createSkillSet, type SkillSet } from '../skills/skill-set.ts'
-import type { Skill } from '../skills/skill.ts'
+import { createSkillSet, type Skill, type SkillSet } from '../skills/skill-set.ts'
 import { createToolSet, type AgentTool, type ToolSet } from '../tools/tool-set.ts'
 import type { ToolCallOf } from '../tools/typed-calls.ts'
 

@@ -4,7 +4,7 @@ import type { Awaitable, RunContext, SessionStore } from '@svc/contract'
 import { UrlOptionsSchema, type UrlOptions } from '../files/urls.ts'
 import { TimeoutsSchema, type Timeouts } from '../guards/guard.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
-import { RetrySchema, type Retry } from '../models/retry-model.ts'
+import { RetrySchema, type Retry } from '../models/call-report.ts'
 import { HistoryLimitsSchema, type HistoryLimits } from '../sessions/history.ts'
 
 /** The system prompt, or a function of the run that returns it. */

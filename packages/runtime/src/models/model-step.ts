@@ -9,11 +9,10 @@ import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { AnswerGuard, type RunGuard } from '../guards/guard.ts'
-import { CallReport, type ModelCalls } from './call-report.ts'
+import { CallReport, retryDelay, type ModelCalls } from './call-report.ts'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
 import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'
-import { retryDelay } from './retry-model.ts'
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
 

@@ -16,8 +16,16 @@ import {
 } from '../errors.ts'
 import { jsonFaultOf, messageOf, toToolOutput } from '../json/json.ts'
 import { childCommand, HAS_RLIMITS, hasBubblewrap, type ChildCommand } from './child-command.ts'
-import { maxFrameBytes, type DoneMessage, type FromChild, type ToChild } from './messages.ts'
-import { CAN_WATCH, SandboxProcess, type KillReason, type ProcessListener } from './sandbox-process.ts'
+import {
+  CAN_WATCH,
+  maxFrameBytes,
+  SandboxProcess,
+  type DoneMessage,
+  type FromChild,
+  type KillReason,
+  type ProcessListener,
+  type ToChild
+} from './sandbox-process.ts'
 import {
   capLimits,
   readOptions,

@@ -12,7 +12,7 @@ import { readJson } from '../json/json.ts'
 import { shorten } from '../memory/memory.ts'
 import { askModel } from '../models/call-report.ts'
 import { prepareModel, type Model } from '../models/model.ts'
-import { defineSkill, type Skill } from './skill.ts'
+import { defineSkill, type Skill } from './skill-set.ts'
 
 /**
  * Saves a skill atomically as `<folder>/<name>/SKILL.md`; returns it as `loadSkills` would.

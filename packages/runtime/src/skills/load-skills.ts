@@ -3,8 +3,7 @@ import { basename, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseDocument } from 'yaml'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
-import { readText } from './skill-set.ts'
-import { defineSkill, requireHead, type Skill, type SkillHead } from './skill.ts'
+import { defineSkill, readText, requireHead, type Skill, type SkillHead } from './skill-set.ts'
 
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/
 

@@ -2,7 +2,7 @@ import type { ApprovalOutcome, Awaitable, RunContext, Runnable, RunnableDefiniti
 import { defineRunnable } from '@svc/registry'
 import { prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
-import type { Retry } from '../models/retry-model.ts'
+import type { Retry } from '../models/call-report.ts'
 import type { DeclaredOutput } from '../runnables/base-runnable.ts'
 import { compileSchema, type Schema, type SchemaOutput, type Validate } from '../schemas/compile-schema.ts'
 

@@ -19,9 +19,14 @@ import type { RunStream, TypedRunResult } from '../runnables/run-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
 import type { Place } from './attempt.ts'
 import type { AnyFlow, FlowNode } from './flow.ts'
-import { planWorkflow, type WorkflowPlan } from './plan-workflow.ts'
+import {
+  planWorkflow,
+  type GivenInput,
+  type LastOutput,
+  type WorkflowOptions,
+  type WorkflowPlan
+} from './plan-workflow.ts'
 import { runBranch, runFunction, runLoop, runMap, runParallel, runRunnable, runWait } from './steps.ts'
-import type { GivenInput, LastOutput, WorkflowOptions } from './workflow-options.ts'
 
 type RunNode<N extends FlowNode> = (node: N, place: Place) => Promise<unknown>
 

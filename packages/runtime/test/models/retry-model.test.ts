@@ -1,6 +1,6 @@
 import { assert, integer, nat, option, property, record } from 'fast-check'
 import t from 'tap'
-import { retryDelay } from '../../src/models/retry-model.ts'
+import { retryDelay } from '../../src/models/call-report.ts'
 
 const retry = { attempts: 4, baseDelay: 500, maxDelay: 1_500 }
 const fault = { error: new Error('x'), transient: true, details: {} }

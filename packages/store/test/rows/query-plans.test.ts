@@ -11,7 +11,7 @@ import { createNodeSqliteDialect, openDatabase } from '../../src/sqlite/open-dat
 import type { Tables } from '../../src/tables.ts'
 import { createSessionEntry } from '../../src/runs/run-write.ts'
 import { createMemoryStore } from '../../src/stores/memory-store.ts'
-import { createSessionIndex } from '../../src/stores/session-index.ts'
+import { createSessionIndex } from '../../src/create-store.ts'
 import { createTaskStore } from '../../src/stores/task-store.ts'
 
 interface Sent {

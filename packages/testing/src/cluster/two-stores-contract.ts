@@ -8,8 +8,7 @@ import type {
 } from '@svc/contract'
 import { codeOf, withStore, type ContractTest, type MakeStore } from '../contract-test.ts'
 import { completed, storedRun, storedTask, textEntry } from '../stored-run.ts'
-import { leftRunContract } from './left-run-contract.ts'
-import { startRun, type TestTwoStores, type TwoStores } from './two-stores.ts'
+import { leftRunContract, startRun, type TestTwoStores, type TwoStores } from './left-run-contract.ts'
 
 const all = { entries: 1_000, bytes: 1_000_000 }
 

@@ -12,7 +12,7 @@ import {
 } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { MessageChunks } from '../projection/message-chunks.ts'
-import { fileUrlIn, sendStream } from './chat.ts'
+import { continueRun, fileUrlIn, sendStream } from './continue-run.ts'
 import {
   CHATS,
   ChatBodySchema,
@@ -22,7 +22,6 @@ import {
   type HistoryQuery
 } from './chat-schemas.ts'
 import { planHistory, readHistory } from './read-history.ts'
-import { continueRun } from './continue-run.ts'
 import { startTurn } from './start-turn.ts'
 
 /** The routes of chats. */

@@ -18,7 +18,7 @@ import {
 } from '@svc/surface'
 import { messagesOfRun, messagesOfTurn } from '../messages/messages-of-run.ts'
 import type { UiMessage } from '../wire/messages.ts'
-import type { Chat } from './chat.ts'
+import type { Chat } from './continue-run.ts'
 import type { HistoryQuery } from './chat-schemas.ts'
 
 /** A page of the messages of a chat, oldest first; `nextCursor` is that of the page before, null if there is none. */

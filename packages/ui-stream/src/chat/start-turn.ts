@@ -13,10 +13,10 @@ import {
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_BAD_REQUEST, UI_ERR_CHAT_WAITS } from '../errors.ts'
-import { toInput } from '../messages/to-input.ts'
+import { toInput } from '../messages/messages-of-run.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import type { UiMessage } from '../wire/messages.ts'
-import { fileUrlIn, sendStream, type Chat } from './chat.ts'
+import { fileUrlIn, sendStream, type Chat } from './continue-run.ts'
 import type { ChatBody } from './chat-schemas.ts'
 
 /** The last runs with the id of a chat, of any runnable. */

@@ -19,10 +19,15 @@ import {
   type KeptCard
 } from './find-endpoint.ts'
 import { fetchAnswer, readBody, readText } from './http-answer.ts'
-import { httpJsonTransport } from './http-json-transport.ts'
-import { jsonRpcTransport } from './json-rpc-transport.ts'
-import { TaskLimits, type Limits } from './task-limits.ts'
-import type { RemoteCall, RemoteRequest, RemoteStream, RemoteTransport } from './transport.ts'
+import { httpJsonTransport, jsonRpcTransport } from './http-transports.ts'
+import {
+  TaskLimits,
+  type Limits,
+  type RemoteCall,
+  type RemoteRequest,
+  type RemoteStream,
+  type RemoteTransport
+} from './transport.ts'
 
 /**
  * The transports that an agent may use: those of the options replace ours of the same binding. With `version`, the first one is

@@ -18,7 +18,7 @@ import type {
   RemoteTransport
 } from '../../client/connection/transport.ts'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
-import { type GrpcMethod, methodOf } from '../grpc-methods.ts'
+import { type GrpcMethod, methodOf } from '../server/add-service.ts'
 import {
   type GrpcChannelCredentials,
   type GrpcTlsOptions,

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { defined } from '@svc/contract'
 import type { Artifact } from '../../model/message.ts'
-import type { TaskPushConfig } from '../../model/push.ts'
+import type { TaskPushConfig } from '../../model/requests.ts'
 import {
   isInterruptedState,
   isTerminalState,

@@ -1,7 +1,7 @@
 import { defined } from '@svc/contract'
 import type { AgentCard } from '../../model/agent-card.ts'
 import type { Artifact } from '../../model/message.ts'
-import type { TaskPushConfig } from '../../model/push.ts'
+import type { TaskPushConfig } from '../../model/requests.ts'
 import type { Task, TaskEvent, TaskStatus } from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
 import { fromProtoJson } from '../proto-json.ts'

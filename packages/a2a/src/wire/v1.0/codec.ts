@@ -1,5 +1,5 @@
 import { defined } from '@svc/contract'
-import type { TaskPushConfig } from '../../model/push.ts'
+import type { TaskPushConfig } from '../../model/requests.ts'
 import type { Task, TaskEvent, TaskStatus } from '../../model/task.ts'
 import type { Codec } from '../codec.ts'
 import { decodeParams } from '../decode-params.ts'

@@ -1,6 +1,6 @@
 import './registry.css'
 import type { RunnableMetadata } from '@svc/contract'
-import { surfaceUrl } from '../../api/config.ts'
+import { surfaceUrl } from '../../api/client.ts'
 import { getNames, type Wire } from '../../api/resources.ts'
 import { hrefOf, type Route } from '../../app/router.ts'
 import { cleanLine } from '../../components/clean-text.ts'

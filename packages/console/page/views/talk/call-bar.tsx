@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call as callApi } from '../../api/client.ts'
-import { surfaceUrl } from '../../api/config.ts'
+import { call as callApi, surfaceUrl } from '../../api/client.ts'
 import { ErrorNotice } from '../../components/notice.tsx'
 import type { Conversation } from '../../models/conversation.ts'
 import type { CallState, VoiceCall } from '../../voice/voice-call.ts'

@@ -1,17 +1,244 @@
-import { defined, type MemoryItemRetention, type Stores } from '@svc/contract'
+import { createHash } from 'node:crypto'
+import {
+  defined,
+  isTerminalStatus,
+  randomId,
+  RUN_ERR_FENCED,
+  RUN_ERR_FILE_LIMIT,
+  type BrowserState,
+  type BrowserStateStore,
+  type CheckpointStore,
+  type FileStore,
+  type MemoryItemRetention,
+  type NewFile,
+  type RemoteSession,
+  type RemoteSessionStore,
+  type RunChange,
+  type StoredFile,
+  type StoredRun,
+  type Stores,
+  type StreamLog
+} from '@svc/contract'
 import { SessionLocks } from '@svc/contract/stores'
-import { createInProcessCheckpointStore, createInProcessStreamLog } from './stream-log.ts'
-import { createInProcessControlBus } from './nodes.ts'
-import { createInProcessFileStore } from './file-store.ts'
+import { BySession, type FenceCheck } from './by-session.ts'
+import { summarize } from './lists.ts'
 import { createInProcessMemoryStore } from './memory-store.ts'
-import { createInProcessRemoteSessionStore } from './session-states.ts'
+import { createInProcessControlBus } from './nodes.ts'
 import { createInProcessRunQueue, createInProcessRunStore } from './run-store.ts'
-import { RunTable, type RunRetention } from './run-table.ts'
+import { recordStep, RunTable, wake, type RunRetention } from './run-table.ts'
 import { createInProcessScheduleStore } from './schedule-store.ts'
 import { createInProcessSessionIndex, createInProcessSessionStore } from './session-index.ts'
 import { SessionTable } from './session-table.ts'
-import { createInProcessWebhooks } from './webhook-store.ts'
 import { createInProcessTaskStore, type TaskRetention } from './task-store.ts'
+import { createInProcessWebhooks, type InProcessWebhooks } from './webhook-store.ts'
+
+/**
+ * The logs of runs, in process memory.
+ * @param report gets each change of a run's record
+ */
+function createInProcessStreamLog(runs: RunTable, report: InProcessWebhooks['report']): StreamLog {
+  return {
+    append(runId, epoch, entries, change, steps = []) {
+      const run = runs.findLive(runId)
+      if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
+      for (const entry of entries) run.log.push(entry)
+      for (const { key, output } of steps) recordStep(run, key, output)
+      if (change !== undefined) {
+        applyChange(run.record, change)
+        if (change.preview !== undefined) run.preview = change.preview
+        if (change.stats !== undefined) run.stats = change.stats
+        // Summarized now, since a list may have to show thousands at once.
+        if (change.input !== undefined) summarize(run, change.input)
+        report(run.record, change)
+        if (isTerminalStatus(change.status)) runs.end(run)
+      }
+      wake(run)
+    },
+    read: (runId, after, limit) => runs.find(runId)?.log.read(after, limit) ?? [],
+    abandon(runId) {
+      const run = runs.find(runId)
+      if (run !== undefined) wake(run, true)
+    },
+    follow(runId, follower) {
+      const run = runs.find(runId)
+      if (run === undefined) {
+        follower(true)
+        return () => {}
+      }
+      const followers = (run.followers ??= new Set())
+      followers.add(follower)
+      return () => {
+        followers.delete(follower)
+        if (followers.size === 0 && run.followers === followers) run.followers = undefined
+      }
+    }
+  }
+}
+
+function applyChange(record: StoredRun, change: RunChange): void {
+  record.status = change.status
+  record.updatedAt = change.at
+  if (change.result !== undefined) record.result = change.result
+  if (change.error !== undefined) record.error = change.error
+  if (change.input !== undefined) record.inputs = [...record.inputs, change.input]
+}
+
+/** Checkpoints in process memory. */
+function createInProcessCheckpointStore(): CheckpointStore {
+  const checkpoints = new Map<string, { epoch: number; json: string }>()
+  return {
+    save(runId, epoch, state) {
+      if ((checkpoints.get(runId)?.epoch ?? 0) > epoch) throw new RUN_ERR_FENCED(runId)
+      checkpoints.set(runId, { epoch, json: JSON.stringify(state) })
+    },
+    size(runId) {
+      const found = checkpoints.get(runId)
+      return found && Buffer.byteLength(found.json)
+    },
+    load(runId) {
+      const found = checkpoints.get(runId)
+      return found && { epoch: found.epoch, state: JSON.parse(found.json) as unknown }
+    },
+    remove: (runId) => void checkpoints.delete(runId)
+  }
+}
+
+/** The limits of a file store in process memory. */
+export interface FileLimits {
+  /** Bytes of all files. */
+  readonly maxBytes: number
+  /** True for a run in progress, whose files stay; default: none is. */
+  readonly isLive?: (runId: string) => boolean
+}
+
+interface RunFiles {
+  readonly files: Map<string, { file: StoredFile; bytes: Buffer }>
+  size: number
+}
+
+/** Files in process memory. If a new one does not fit, those of ended runs go, the oldest run first. */
+function createInProcessFileStore(
+  { maxBytes, isLive = () => false }: FileLimits,
+  table: Pick<RunTable, 'requireEpoch'>
+): FileStore {
+  const runs = new Map<string, RunFiles>()
+  let size = 0
+  // Of the streams that are being read.
+  let arriving = 0
+
+  const drop = (runId: string) => {
+    size -= runs.get(runId)?.size ?? 0
+    runs.delete(runId)
+  }
+  const makeRoom = (runId: string, bytes: number) => {
+    const removable: string[] = []
+    let left = size + bytes - maxBytes
+    for (const [other, run] of runs) {
+      if (left <= 0) break
+      if (other === runId || isLive(other)) continue
+      removable.push(other)
+      left -= run.size
+    }
+    // No file goes for one that does not fit anyway.
+    if (left > 0) throw new RUN_ERR_FILE_LIMIT(maxBytes)
+    for (const other of removable) drop(other)
+  }
+  const add = (runId: string, { mimeType, filename }: NewFile, bytes: Buffer): StoredFile => {
+    makeRoom(runId, bytes.length)
+    const file: StoredFile = {
+      fileId: randomId(),
+      mimeType,
+      ...(filename !== undefined && { filename }),
+      size: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      createdAt: Date.now()
+    }
+    let run = runs.get(runId)
+    if (run === undefined) runs.set(runId, (run = { files: new Map(), size: 0 }))
+    run.files.set(file.fileId, { file, bytes })
+    run.size += bytes.length
+    size += bytes.length
+    return file
+  }
+
+  const collect = async (content: AsyncIterable<Uint8Array>) => {
+    const chunks: Uint8Array[] = []
+    let collected = 0
+    try {
+      for await (const chunk of content) {
+        collected += chunk.length
+        arriving += chunk.length
+        if (arriving > maxBytes) throw new RUN_ERR_FILE_LIMIT(maxBytes)
+        // The source may reuse its buffer.
+        chunks.push(Uint8Array.from(chunk))
+      }
+      return Buffer.concat(chunks, collected)
+    } finally {
+      arriving -= collected
+    }
+  }
+
+  return {
+    put(runId, file, fence) {
+      const { content } = file
+      const keep = (bytes: Buffer) => {
+        table.requireEpoch(fence)
+        return add(runId, file, bytes)
+      }
+      return content instanceof Uint8Array ? keep(Buffer.from(content)) : collect(content).then(keep)
+    },
+    get(runId, fileId, { start, end } = { start: 0 }) {
+      const found = runs.get(runId)?.files.get(fileId)
+      if (found === undefined) return undefined
+      const bytes = found.bytes.subarray(start, end)
+      return {
+        file: found.file,
+        content: (async function* () {
+          if (bytes.length > 0) yield bytes
+        })()
+      }
+    },
+    remove(runIds) {
+      for (const runId of runIds) drop(runId)
+    }
+  }
+}
+
+const MAX_SESSIONS = 1_000
+
+/**
+ * Keeps what browsers know in the sessions that were used last, in process memory.
+ * @param runs needed for writes with a fence
+ * @param maxSessions keeps at least this many, and at most twice as many
+ */
+export function createInProcessBrowserStateStore(
+  runs?: FenceCheck,
+  maxSessions: number = MAX_SESSIONS
+): BrowserStateStore {
+  const sessions = new BySession<BrowserState>(runs, maxSessions)
+  return {
+    load: (key) => sessions.get(key),
+    save: (key, state, fence) => sessions.change(key, fence, () => state),
+    remove: (key) => sessions.delete(key),
+    keys: (query) => sessions.keys(query)
+  }
+}
+
+/** Conversations of other services in process memory. @param runs needed for writes with a fence */
+export function createInProcessRemoteSessionStore(runs?: FenceCheck): RemoteSessionStore {
+  const sessions = new BySession<Map<string, RemoteSession>>(runs)
+  return {
+    load: (key, remote) => sessions.get(key)?.get(remote),
+    save: (key, remote, session, fence) =>
+      sessions.change(key, fence, (kept = new Map()) => kept.set(remote, { ...session })),
+    remove(key, remote) {
+      const kept = sessions.get(key)
+      if (remote !== undefined) kept?.delete(remote)
+      if (remote === undefined || kept?.size === 0) sessions.delete(key)
+    },
+    keys: (query) => sessions.keys(query)
+  }
+}
 
 /** How much the stores keep; see the option `retention`. */
 export interface InProcessRetention

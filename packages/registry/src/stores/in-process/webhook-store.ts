@@ -9,8 +9,7 @@ import {
   type WebhookStore
 } from '@svc/contract'
 import { formatSeqCursor, pageOf, parseRunCursor, parseSeqCursor } from '@svc/contract/stores'
-import { hostOf } from '../../webhooks/send-message.ts'
-import { deliveryIdOf, reportedChange, type ReportedChange } from '../../webhooks/webhook-event.ts'
+import { deliveryIdOf, hostOf, reportedChange, type ReportedChange } from '../../webhooks/send-message.ts'
 
 // Messages of all owners; for a newer one the oldest goes.
 const MAX_MESSAGES = 10_000

@@ -10,7 +10,7 @@ import {
 import {
   createInProcessBrowserStateStore,
   createInProcessRemoteSessionStore
-} from '../in-process/session-states.ts'
+} from '../in-process/in-process-stores.ts'
 import type { StoreWatch } from './store-watch.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { encodeFrame, FrameReader } from '../frames.ts'
-import type { FromChild, ToChild } from '../messages.ts'
+import type { FromChild, ToChild } from '../sandbox-process.ts'
 import { loadQuickJs } from './instance.ts'
 import { Program, type ProgramEnd } from './program.ts'
 

@@ -1,5 +1,5 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core'
-import type { ProgramFault, ToChild } from '../messages.ts'
+import type { ProgramFault, ToChild } from '../sandbox-process.ts'
 import type { Instance } from './instance.ts'
 
 /**

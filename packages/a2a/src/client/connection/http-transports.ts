@@ -1,6 +1,7 @@
 import { A2A_ERR_BAD_ANSWER } from '../../errors.ts'
 import { OPERATIONS, splitRoute, type Route } from '../../operations.ts'
 import { clientCodecFor } from '../../wire/codec-for.ts'
+import { fields } from '../../wire/read-answer.ts'
 import { fetchEvents, fetchJson, toRefusal, type HttpRequest } from './http-answer.ts'
 import { isUnknownRoute } from './remote-fault.ts'
 import type { RemoteCall, RemoteRequest, RemoteStream, RemoteTransport } from './transport.ts'
@@ -65,4 +66,36 @@ function toSegment(name: unknown): string {
   const segment = encodeURIComponent(String(name))
   if (/^\.{0,2}$/.test(segment)) throw new A2A_ERR_BAD_ANSWER('an id or a tenant cannot be in a path')
   return segment
+}
+
+/** JSON-RPC 2.0 over HTTP. */
+export function jsonRpcTransport(): RemoteTransport {
+  let requests = 0
+  const toPost = (
+    { operation, url, version, params }: RemoteRequest<RemoteCall | RemoteStream>,
+    mediaType: string
+  ): HttpRequest => ({
+    method: 'POST',
+    url,
+    body: { jsonrpc: '2.0', id: ++requests, method: OPERATIONS[operation].rpc[version], params },
+    contentType: 'application/json',
+    accept: mediaType
+  })
+  return {
+    binding: 'JSONRPC',
+    form: 'rpc',
+    async call(request) {
+      return resultOf(await fetchJson(request, toPost(request, 'application/json')), request)
+    },
+    async *stream(request) {
+      for await (const answer of fetchEvents(request, toPost(request, 'text/event-stream')))
+        yield resultOf(answer, request)
+    }
+  }
+}
+
+function resultOf(answer: unknown, { redact }: Pick<RemoteRequest<RemoteCall>, 'redact'>): unknown {
+  const { result, error } = fields(answer)
+  if (error === undefined || error === null) return result
+  throw toRefusal({ error: fields(error) }, redact)!
 }
