@@ -1,5 +1,11 @@
 import { createError } from '@svc/contract'
-import { errors } from './surface-errors.ts'
+import { surfaceErrors } from '@svc/surface'
+
+/** The errors that this surface has in common with the others. */
+const errors = surfaceErrors('MCP', '@svc/mcp', {
+  CrossOrigin: 'Not allowed from another origin'
+})
+export default errors
 
 export const {
   BadOption: MCP_ERR_BAD_OPTION,

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import {
   EXPOSED_OPTIONS,
   POLICY_OPTIONS,
+  splitRegisterOptions,
   type NamedRunnables,
   type PolicyOptions,
   type Registry
@@ -111,9 +112,8 @@ const DEFAULTS = Object.freeze({
 
 /** Validates the options and fills in the defaults. @throws MCP_ERR_BAD_OPTION */
 export function resolveOptions(given: McpOptions & RegisterOptions) {
-  const { prefix, logLevel, logSerializers, ...options } = given
+  const { options, registerOptions } = splitRegisterOptions<McpOptions>(given)
   requireOptions(McpOptionsSchema, options, MCP_ERR_BAD_OPTION)
-  const registerOptions: RegisterOptions = defined({ prefix, logLevel, logSerializers })
   return { ...DEFAULTS, ...defined(options), registerOptions }
 }
 export type McpSettings = ReturnType<typeof resolveOptions>

@@ -74,7 +74,13 @@ export { LiveCall } from './calls/live-call.ts'
 export { LiveCalls, type CallSurface } from './calls/live-calls.ts'
 export { contentOfFile, fileUrlsAt, pathSegment, type FileUrl } from './files/file-urls.ts'
 export { readBytes, requireFile, sendFile } from './files/send-file.ts'
-export { openSurface, type WireDescription, type WireSurface } from './open-surface.ts'
+export {
+  exposeSurface,
+  openSurface,
+  type Surface,
+  type WireDescription,
+  type WireSurface
+} from './open-surface.ts'
 export { describeRoutes, jsonReply } from './openapi/describe-routes.ts'
 export type { OpenApiDocument, Operation, Response, Schema } from './openapi/open-api-document.ts'
 export { refTo } from './openapi/schema-objects.ts'

@@ -1,6 +1,13 @@
-import type { FastifyInstance } from 'fastify'
-import { DEFAULT_PROVIDER_KEY_HEADERS, type AdmittingSurface } from './access/admit-run.ts'
-import { listNamed, type WireSettings } from './access/wire-options.ts'
+import {
+  defined,
+  type Awaitable,
+  type Credentials,
+  type OnDisconnect,
+  type RunLog,
+  type Runnable,
+  type RunnableKind
+} from '@svc/contract'
+import type { Registry, RunEngine } from '@svc/registry'
 import {
   ensureEngine,
   requireFreePlace,
@@ -8,24 +15,106 @@ import {
   rootOf,
   warnOfTimeouts,
   type Exposed,
-  type Policy
+  type Policy,
+  type PolicyOptions
 } from '@svc/registry/engine'
-import type { OnDisconnect } from '@svc/contract'
+import type { FastifyInstance, RegisterOptions } from 'fastify'
+import { DEFAULT_PROVIDER_KEY_HEADERS, type AdmittingSurface } from './access/admit-run.ts'
+import { listNamed, type ExposedOptions } from './access/wire-options.ts'
 import { describeRoutes, type ApiInfo } from './openapi/describe-routes.ts'
 import { keepPrivate } from './requests/guard-scope.ts'
 import { identifyCallers } from './requests/identify-callers.ts'
 import { refuseFloods, type EarlyRefusals } from './requests/refuse-early.ts'
 import { refuseRequests, type RefusalBody } from './requests/refuse-requests.ts'
 import { requireStrictJson } from './requests/strict-json.ts'
-import type { RunEngine } from '@svc/registry'
 import { OpenReplies } from './sse/open-replies.ts'
 import type { SurfaceErrors } from './surface-errors.ts'
 
-/** What all routes of a wire share. */
-export interface WireSurface extends AdmittingSurface {
+/** What a plugin exposes and to whom, from its options. */
+export interface SurfaceSettings<C extends Credentials = Credentials>
+  extends ExposedOptions, PolicyOptions<C> {
+  readonly registry?: Registry | false
+  readonly providerKeyHeaders?: Readonly<Record<string, string>>
+  readonly clientInstructions?: boolean
+  readonly clientTools?: boolean
+}
+
+/** The plugin that opens a surface. */
+export interface SurfaceDescription {
+  /** The name of its package: `@svc/ag-ui`. */
+  readonly plugin: string
+  /** The name of its protocol. */
+  readonly name: string
+  readonly errors: SurfaceErrors
+  /** The kinds of runnables that it exposes; default all. */
+  readonly kinds?: readonly RunnableKind[]
+  /** The runnables that its options name; default: those of `agents`, `teams` and `workflows`. */
+  readonly named?: readonly Runnable[] | undefined
+  /** Default: that of its options and of the app. */
+  readonly policy?: Policy
+}
+
+/** Where a surface is. */
+export interface SurfaceAddress {
+  /** What a plugin can have once only: `namespace "/"`. */
+  readonly place: string
+  /** Whose place it is; default: the app's. */
+  readonly owner?: object
+  readonly path: string
+  /** The path of the document that describes it, if there is one. */
+  readonly document?: string | undefined
+}
+
+/** What all surfaces share, over HTTP or not. */
+export interface Surface<S = SurfaceSettings, C extends Credentials = Credentials> extends AdmittingSurface {
   readonly runs: RunEngine
   readonly exposed: Exposed
-  readonly policy: Policy
+  readonly policy: Policy<C>
+  readonly errors: SurfaceErrors
+  readonly log: RunLog
+  readonly settings: S
+}
+
+/**
+ * Exposes runnables in a place that no other registration of the plugin has: the part of a surface that has nothing to do with HTTP.
+ * @throws BadOption, RegisteredTwice
+ */
+export function exposeSurface<C extends Credentials, S extends SurfaceSettings<C>>(
+  app: FastifyInstance,
+  { plugin, name, errors, kinds, ...given }: SurfaceDescription,
+  { place, owner = rootOf(app), path, document }: SurfaceAddress,
+  settings: S & SurfaceSettings<C>
+): Surface<S, C> {
+  const { runs, registry, log } = app
+  const { clientInstructions = false, clientTools = false } = settings
+  const named = 'named' in given ? given.named : listNamed(settings, errors.BadOption)
+  requireFreePlace(owner, plugin, place, (taken) => new errors.RegisteredTwice(taken))
+  const policy = given.policy ?? resolvePolicy(settings, runs.exposures.policy)
+  const exposed = runs.exposures.add({
+    surface: `${plugin} ${place}`,
+    registry: settings.registry ?? registry,
+    named,
+    wire: defined({ name, path, document }),
+    policy,
+    ...defined({ kinds })
+  })
+  const { providerKeyHeaders = DEFAULT_PROVIDER_KEY_HEADERS } = settings
+  return { runs, exposed, policy, errors, log, settings, providerKeyHeaders, clientInstructions, clientTools }
+}
+
+/** What a wire over HTTP takes of its options besides. */
+export interface WireScopeSettings extends SurfaceSettings {
+  readonly url?: string
+  /** Default `continue`. */
+  readonly onDisconnect?: OnDisconnect
+  readonly heartbeat: number
+  readonly bodyLimit: number
+  readonly jsonDepth: number
+  readonly registerOptions: RegisterOptions
+}
+
+/** What all routes of a wire share. */
+export interface WireSurface<S = WireScopeSettings> extends Surface<S> {
   readonly replies: OpenReplies
   /** The URL of the prefix, unless it is that of each request. */
   readonly url: string | undefined
@@ -38,30 +127,32 @@ export interface WireSurface extends AdmittingSurface {
 }
 
 /** What a wire over HTTP is, with paths below its prefix. */
-export interface WireDescription {
-  /** The name of its package: `@svc/ag-ui`. */
-  readonly plugin: string
-  /** The name of its protocol. */
-  readonly name: string
+export interface WireDescription extends SurfaceDescription {
   readonly path: string
-  /** Where its OpenAPI document is. */
-  readonly document: string
-  readonly api: Pick<ApiInfo, 'title' | 'version' | 'tags'>
-  readonly errors: SurfaceErrors
-  /** Converts a refusal to the body of the protocol's error. */
-  readonly toBody: RefusalBody
+  /** What its path is called, if two registrations may share a prefix: `base path`. */
+  readonly pathName?: string
+  /** Where the document is that describes it. */
+  readonly document?: string
+  /** What its OpenAPI document begins with; default: it has none, or its own. */
+  readonly api?: Pick<ApiInfo, 'title' | 'version' | 'tags'>
+  /** Converts a refusal to the body of the protocol's error; default: `prepare` sets an error handler. */
+  readonly toBody?: RefusalBody
   /** True if queries that a route does not have are ignored; default false. */
   readonly ignoresQueries?: boolean
   /** True if a request repeats a start that was accepted; default: none does. */
   readonly isRepeated?: NonNullable<EarlyRefusals['isRepeated']>
+  /** Origins of pages that may call, which the wire itself has checked; default: those of the service. */
+  readonly origins?: readonly string[]
 }
 
 /** What a wire adds to its scope. */
-export interface WireRoutes {
+export interface WireRoutes<S = WireScopeSettings> {
   /** Adds what comes before all hooks of the surface. */
-  readonly prepare?: (scope: FastifyInstance) => void
+  readonly prepare?: (scope: FastifyInstance, surface: WireSurface<S>) => Awaitable<void>
+  /** Identifies the callers of the routes; default: `identifyCallers`, and `refuseFloods` for their requests. */
+  readonly guard?: (scope: FastifyInstance, surface: WireSurface<S>) => void
   /** Adds the routes, all of whose callers are identified. */
-  readonly add: (scope: FastifyInstance, surface: WireSurface) => void
+  readonly add: (scope: FastifyInstance, surface: WireSurface<S>) => Awaitable<void>
 }
 
 /**
@@ -70,66 +161,59 @@ export interface WireRoutes {
  * encapsulated: nothing in it changes the app.
  * @throws BadOption, RegisteredTwice
  */
-export async function openSurface(
+export async function openSurface<S extends WireScopeSettings>(
   app: FastifyInstance,
   wire: WireDescription,
-  settings: WireSettings,
-  { prepare, add }: WireRoutes
+  settings: S,
+  { prepare, guard = guardBy(wire), add }: WireRoutes<S>
 ): Promise<void> {
-  const { plugin, api, errors, ignoresQueries = false, isRepeated } = wire
+  const { plugin, document, api, errors, toBody, ignoresQueries = false } = wire
   await ensureEngine(app, plugin)
   warnOfTimeouts(app)
   await app.register(async (scope) => {
     const surface = createSurface(scope, wire, settings)
     keepPrivate(scope)
-    prepare?.(scope)
+    await prepare?.(scope, surface)
     requireStrictJson(scope, { ...settings, ignoresQueries, errors })
-    refuseRequests(scope, errors, wire.toBody)
-    const openApi = describeRoutes(scope, { ...api, schemes: surface.policy.authenticate?.schemes })
-    scope.get(wire.document, () => openApi())
+    if (toBody !== undefined) refuseRequests(scope, errors, toBody)
+    if (api !== undefined) {
+      const openApi = describeRoutes(scope, { ...api, schemes: surface.policy.authenticate?.schemes })
+      if (document !== undefined) scope.get(document, () => openApi())
+    }
     await scope.register(async (guarded) => {
-      identifyCallers(guarded, surface.policy, errors)
-      refuseFloods(guarded, {
-        runs: surface.runs,
-        ownerOf: ({ caller }) => caller.sub,
-        ...(isRepeated !== undefined && { isRepeated })
-      })
-      add(guarded, surface)
+      guard(guarded, surface)
+      await add(guarded, surface)
     })
     surface.replies.endWith(scope)
   }, settings.registerOptions)
 }
 
-function createSurface(
+const ownerOf: EarlyRefusals['ownerOf'] = ({ caller }) => caller.sub
+
+function guardBy({ errors, origins = [], isRepeated }: WireDescription) {
+  return (scope: FastifyInstance, { runs, policy }: WireSurface<unknown>): void => {
+    const pages = origins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])
+    identifyCallers(scope, { ...policy, hosts: [...policy.hosts, ...pages] }, errors)
+    refuseFloods(scope, defined({ runs, ownerOf, isRepeated }))
+  }
+}
+
+function createSurface<S extends WireScopeSettings>(
   scope: FastifyInstance,
-  { plugin, name, path, document, errors }: WireDescription,
-  settings: WireSettings
-): WireSurface {
-  const { runs, registry } = scope
+  wire: WireDescription,
+  settings: S
+): WireSurface<S> {
   const prefix = scope.prefix.replace(/\/+$/, '')
-  const place = `prefix "${prefix || '/'}"`
-  requireFreePlace(rootOf(scope), plugin, place, (taken) => new errors.RegisteredTwice(taken))
-  const policy = resolvePolicy(settings, runs.exposures.policy)
-  const exposed = runs.exposures.add({
-    surface: `${plugin} ${place}`,
-    registry: settings.registry ?? registry,
-    named: listNamed(settings, errors.BadOption),
-    wire: { name, path: prefix + path || '/', document: prefix + document },
-    policy
-  })
-  const { url, clientInstructions, clientTools, onDisconnect, heartbeat } = settings
+  const path = prefix + wire.path || '/'
+  const place = wire.pathName === undefined ? `prefix "${prefix || '/'}"` : `${wire.pathName} "${path}"`
+  const document = wire.document === undefined ? undefined : prefix + wire.document
+  const { url, onDisconnect = 'continue', heartbeat } = settings
   return {
-    runs,
-    exposed,
-    policy,
-    prefix,
-    clientInstructions,
-    clientTools,
-    onDisconnect,
-    heartbeat,
-    url: url?.replace(/\/+$/, ''),
+    ...exposeSurface(scope, wire, { place, path, document }, settings),
     replies: new OpenReplies(),
-    providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
-    errors
+    url: url?.replace(/\/+$/, ''),
+    prefix,
+    onDisconnect,
+    heartbeat
   }
 }

@@ -11,10 +11,11 @@ import {
   type OpenReplies,
   type Refusal
 } from '@svc/surface'
-import type { FastifyReply } from 'fastify'
-import * as catalogue from '../errors.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import errors from '../errors.ts'
 import { FrameStream } from '../http/frame-stream.ts'
 import {
+  idOf,
   META_KEYS,
   missingCapability,
   RPC_CODES,
@@ -22,7 +23,6 @@ import {
   TASKS,
   type RequestId
 } from '../protocol/message.ts'
-import { errors } from '../surface-errors.ts'
 
 /** A request under way. */
 export interface Call {
@@ -210,11 +210,8 @@ export function isTellable(err: unknown): boolean {
   return code === codeOf(err) && statusCode < 600
 }
 
-const PROTOCOL_ERRORS = Object.values(catalogue)
-
 /** True for the errors of this wire itself: they end a request, while those of a run are the result of a call. */
-export const isProtocolError = (err: unknown): boolean =>
-  PROTOCOL_ERRORS.some((Class) => err instanceof Class)
+export const isProtocolError = (err: unknown): boolean => codeOf(err)?.startsWith('MCP_ERR_') === true
 
 /** Converts any thrown value to the error that a client may see, with the stable code in its data, and logs it. */
 export function toRpcError(
@@ -232,8 +229,14 @@ export function toRpcError(
   return new RpcError(rpcCodeOf(refusal), message, { data: { code } })
 }
 
-/** The code of JSON-RPC for a refusal. */
-export function rpcCodeOf({ statusCode, code }: Pick<Refusal, 'statusCode' | 'code'>): number {
+/** The body of a refused request. */
+export function toRpcBody(refusal: Refusal, { body }: FastifyRequest): object {
+  const { message, code } = refusal
+  return { jsonrpc: '2.0', id: idOf(body), error: { code: rpcCodeOf(refusal), message, data: { code } } }
+}
+
+// The code of JSON-RPC for a refusal.
+function rpcCodeOf({ statusCode, code }: Pick<Refusal, 'statusCode' | 'code'>): number {
   if (code === 'MCP_ERR_BAD_JSON') return RPC_CODES.ParseError
   if (code === 'MCP_ERR_BAD_REQUEST') return RPC_CODES.InvalidRequest
   return statusCode >= 500 ? RPC_CODES.InternalError : RPC_CODES.InvalidParams

@@ -141,4 +141,3 @@ export function resolveWireOptions(
   requireOptions(schema, options, BadOption)
   return { ...DEFAULTS, ...own, ...defined(options), registerOptions }
 }
-export type WireSettings = ReturnType<typeof resolveWireOptions>
