@@ -372,7 +372,7 @@ t.test('a runnable passed to a surface replaces the one of the same name in its 
   t.match((await ask('GET', '/runs')).body.runs, [{ runId: body.runId }])
   t.equal((await ask('GET', '/runs')).body.runs.length, 1)
   t.same(
-    app.runs.exposures.list().map(({ runnable }) => (runnable as Workflow).describe().description),
+    app.runs.surfaces.list().map(({ runnable }) => (runnable as Workflow).describe().description),
     ['named'],
     'nor does it go on with the runs of the other'
   )

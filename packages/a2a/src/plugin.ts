@@ -89,11 +89,11 @@ function createSurface(
   const { heartbeat, exposeToolResults, dedupeWindow, reply, replyTimeout, inlineFiles, providerKeyHeaders } =
     settings
   const { files } = runs.stores
-  const policy = resolvePolicy(settings, runs.exposures.policy)
+  const policy = resolvePolicy(settings, runs.surfaces.policy)
   requireCaller(settings, policy)
   const path = app.prefix + settings.basePath || '/'
   const exposed = createAgents(
-    runs.exposures.add({
+    runs.surfaces.add({
       surface: `@svc/a2a ${place}`,
       registry,
       kinds: agents === undefined ? ['agent'] : [],

@@ -47,11 +47,11 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   requireFreePlace(io, '@svc/gateway', place, (taken) => new GTW_ERR_REGISTERED_TWICE(taken))
 
   const { runs, log } = app
-  const policy: GatewayPolicy = resolvePolicy(settings, runs.exposures.policy)
+  const policy: GatewayPolicy = resolvePolicy(settings, runs.surfaces.policy)
   const registry = settings.registry ?? app.registry
   const documented = asyncApi && { document: app.prefix + asyncApi.path }
   const wire = { name: 'socket.io', path: io.path(), ...documented }
-  const exposed = runs.exposures.add({ surface: `@svc/gateway ${place}`, registry, named, wire, policy })
+  const exposed = runs.surfaces.add({ surface: `@svc/gateway ${place}`, registry, named, wire, policy })
   const keeper = new RunKeeper({ grace: reconnectGrace, control: runs.stores.control, log })
   const admitting = {
     runs,

@@ -67,7 +67,7 @@ export async function serve(
 
   const { runs, registry } = app
   const named = listNamed(settings, HTTP_ERR_BAD_OPTION)
-  const policy = await createPolicy(settings, runs.exposures.policy, app.log)
+  const policy = await createPolicy(settings, runs.surfaces.policy, app.log)
   const documented = {
     secured: policy.identify !== undefined,
     schemes: policy.schemes,
@@ -80,7 +80,7 @@ export async function serve(
 
   // Encapsulated: nothing in this scope changes the app.
   await app.register(async (plain) => {
-    const exposed = runs.exposures.add({
+    const exposed = runs.surfaces.add({
       surface: `@svc/http ${requireOwnPrefix(plain)}`,
       registry: settings.registry ?? registry,
       named,

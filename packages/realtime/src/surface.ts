@@ -33,8 +33,8 @@ export function createSurface(
   const { runs, log } = app
   if (runs.stores.lease !== undefined && settings.secret === undefined)
     throw new RT_ERR_BAD_OPTION('secret: several nodes share the stores, and must share it too')
-  const policy = resolvePolicy(settings, runs.exposures.policy)
-  const exposed = runs.exposures.add({
+  const policy = resolvePolicy(settings, runs.surfaces.policy)
+  const exposed = runs.surfaces.add({
     surface: `@svc/realtime ${place}`,
     registry: settings.registry ?? app.registry,
     kinds: ['agent'],

@@ -1,4 +1,4 @@
-export { Exposed, Exposures, WireSchema } from './access/exposures.ts'
+export { Exposed, Surfaces, WireSchema } from './access/surfaces.ts'
 export { POLICY_OPTIONS, resolvePolicy, type Policy, type PolicyOptions } from './access/policy.ts'
 export {
   findEntry,

@@ -12,7 +12,7 @@ export { defineRunnable, type NamedRunnables } from './runnables/define-runnable
 export { whileServing } from './app/while-serving.ts'
 
 export type { AppPolicy } from './access/policy.ts'
-export type { Exposures } from './access/exposures.ts'
+export type { Surfaces } from './access/surfaces.ts'
 export {
   addUsage,
   ANONYMOUS,

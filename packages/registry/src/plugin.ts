@@ -10,7 +10,7 @@ import {
   type Stores
 } from '@svc/contract'
 import { ENGINE_DEFAULTS, PluginOptionsSchema, type EnginePluginOptions } from './options.ts'
-import type { ExposedRunnable } from './access/exposures.ts'
+import type { ExposedRunnable } from './access/surfaces.ts'
 import { globalRegistry, type Registry } from './registry.ts'
 import { createRunEngine } from './engine/create-run-engine.ts'
 import { recoverInBackground } from './recovery/recovery.ts'
@@ -61,7 +61,7 @@ export function installEngine(
   })
 
   noteEngine(app, plugin, stores ?? runs.stores)
-  runs.exposures.add({ surface: 'the app', registry })
+  runs.surfaces.add({ surface: 'the app', registry })
 
   app.decorate('registry', registry)
   app.decorate('runs', runs)
@@ -71,20 +71,17 @@ export function installEngine(
   app.decorate('events', runs.events)
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => {
-    if (stores === undefined) runs.exposures.deriveIds()
-    runs.exposures.requireDistinct()
-  })
-  app.addHook('onReady', async () => {
-    const isQueued = runs.exposures.list().some(({ runnable }) => runnable.queue === true)
+    runs.surfaces.ready(stores === undefined)
+    const isQueued = runs.surfaces.list().some(({ runnable }) => runnable.queue === true)
     // The store itself says what is missing: `runs` reports every failure as that of a store that is away.
     if (isQueued || options.queue !== undefined) await stores?.queue?.requireInstalled?.()
   })
   app.addHook('onReady', async () => {
-    unsubscribe = runs.exposures.watch({
+    unsubscribe = runs.surfaces.watch({
       added: resume,
       removed: (exposed) => runs.release(exposed.runnable, exposed.registry)
     })
-    for (const exposed of runs.exposures.list()) void resume(exposed)
+    for (const exposed of runs.surfaces.list()) void resume(exposed)
     // The app serves in the meantime; /readyz reports when recovery is done.
     void recoverInBackground(runs, app.log)
   })

@@ -83,7 +83,6 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'drain',
     'draining',
     'events',
-    'exposures',
     'faultOf',
     'find',
     'findInput',
@@ -103,6 +102,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'start',
     'steer',
     'stores',
+    'surfaces',
     'webhooks'
   ])
   await app.close()

@@ -89,8 +89,8 @@ export function exposeSurface<C extends Credentials, S extends SurfaceSettings<C
   const { clientInstructions = false, clientTools = false } = settings
   const named = 'named' in given ? given.named : listNamed(settings, errors.BadOption)
   requireFreePlace(owner, plugin, place, (taken) => new errors.RegisteredTwice(taken))
-  const policy = given.policy ?? resolvePolicy(settings, runs.exposures.policy)
-  const exposed = runs.exposures.add({
+  const policy = given.policy ?? resolvePolicy(settings, runs.surfaces.policy)
+  const exposed = runs.surfaces.add({
     surface: `${plugin} ${place}`,
     registry: settings.registry ?? registry,
     named,

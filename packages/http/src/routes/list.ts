@@ -106,7 +106,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
       agents: await namesOf('agent', principal),
       teams: await namesOf('team', principal),
       workflows: await namesOf('workflow', principal),
-      wires: runs.exposures.wires
+      wires: runs.surfaces.wires
     })
   )
 

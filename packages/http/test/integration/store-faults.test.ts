@@ -19,7 +19,7 @@ t.test(
     })
     const run = await runs.start(asking, 'Go', {
       principal: { sub: 'ada', scopes: ['*'] },
-      ...runs.exposures.policy
+      ...runs.surfaces.policy
     })
     for await (const part of run.parts()) if (part.type === 'tool.approval.request') break
     const { runId } = run

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { createRegistry } from '@svc/registry'
-import { Exposures } from '@svc/registry/engine'
+import { Surfaces } from '@svc/registry/engine'
 import { RunBodySchema } from '@svc/contract'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -11,7 +11,7 @@ import { errorReplies } from '../../src/openapi/describe-operation.ts'
 
 const documentOf = async (source: Partial<OpenApiSource>) => {
   const app = Fastify()
-  const exposed = new Exposures().add({ surface: 'x', registry: createRegistry() })
+  const exposed = new Surfaces().add({ surface: 'x', registry: createRegistry() })
   const settings = resolveSwagger(true)!
   const openApi = createOpenApi(app, { settings, exposed, ...source })
   const texts = { summary: 'x', tags: ['Agents'] }

@@ -15,7 +15,7 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
 import { requireNode } from '../app/app-scope.ts'
 import { runIdOf } from '@svc/contract/stores'
@@ -50,7 +50,7 @@ class Engine implements RunEngine {
   readonly #recovery = new Recovery(() => this.#recover())
   readonly stores: Stores
   readonly events: EventBus
-  readonly exposures: Exposures
+  readonly surfaces: Surfaces
   readonly schedules: Schedules
   readonly sessions: Sessions
   readonly webhooks: Webhooks
@@ -66,7 +66,7 @@ class Engine implements RunEngine {
     ;({
       stores: this.stores,
       events: this.events,
-      exposures: this.exposures,
+      surfaces: this.surfaces,
       schedules: this.schedules,
       sessions: this.sessions,
       webhooks: this.webhooks,
@@ -184,14 +184,14 @@ class Engine implements RunEngine {
     return ended
   }
 
-  resume(runnable: Runnable, registry = this.exposures.registryOf(runnable)): Promise<number> {
+  resume(runnable: Runnable, registry = this.surfaces.registryOf(runnable)): Promise<number> {
     const resumed = this.#host.interrupted.resume(runnable, registry)
     this.#host.queued.known(runnable)
     this.schedules.known()
     return resumed
   }
 
-  release(runnable: Runnable, registry = this.exposures.registryOf(runnable)): void {
+  release(runnable: Runnable, registry = this.surfaces.registryOf(runnable)): void {
     this.#host.interrupted.release(runnable, registry)
   }
 
@@ -237,7 +237,7 @@ class Engine implements RunEngine {
 
   // At a limit, a repeated start still gets its run.
   async #repeat(runnable: Runnable, options: StartOptions, refusal: Error): Promise<Run> {
-    const { startKey, principal = ANONYMOUS, registry = this.exposures.registryOf(runnable) } = options
+    const { startKey, principal = ANONYMOUS, registry = this.surfaces.registryOf(runnable) } = options
     if (startKey === undefined) throw refusal
     const earlier = await this.stores.runs.findStarted({ registry, owner: principal.sub, startKey })
     if (earlier === undefined) throw refusal

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { AnswerSeal } from './inputs/answer-seal.ts'
-import { Exposures } from '../access/exposures.ts'
+import { Surfaces } from '../access/surfaces.ts'
 import {
   codeOf,
   defined,
@@ -50,7 +50,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
-  readonly exposures: Exposures
+  readonly surfaces: Surfaces
   readonly maxLogBytes: number
   readonly durable: boolean
   readonly resumeWithServerKey: boolean
@@ -102,7 +102,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
     // Every reader listens to it.
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
-    this.exposures = new Exposures({ authenticate, authorize, hosts: options.hosts })
+    this.surfaces = new Surfaces({ authenticate, authorize, hosts: options.hosts })
     this.record = { input: true, files: false, ...defined(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))
@@ -163,9 +163,7 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   mayUnload({ redact, authorize, surface }: StartOptions): boolean {
     // No one else knows the caller's key, or a policy of this one start.
     if (redact !== undefined) return false
-    return (
-      authorize === undefined || (surface !== undefined && this.exposures.policyOf(surface) !== undefined)
-    )
+    return authorize === undefined || (surface !== undefined && this.surfaces.policyOf(surface) !== undefined)
   }
 
   async cancelUnloaded(runId: string, left?: LeftTurn | null): Promise<boolean> {

@@ -177,7 +177,7 @@ abstract class RunState {
     this.host = host
     this.runnable = runnable
     this.options = options
-    this.record = earlier?.record ?? newRun(runnable, options, host.exposures)
+    this.record = earlier?.record ?? newRun(runnable, options, host.surfaces)
     ;({ runId: this.runId, sessionId: this.sessionId, createdAt: this.createdAt } = this.record)
     this.seal = host.seal
     this.stores = redactStores(host.stores, options.redact, this.seal)

@@ -1,4 +1,4 @@
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import type {
   ApprovalAnswer,
   EventBus,
@@ -56,7 +56,7 @@ export interface RunEngine {
   readonly stores: Stores
   readonly events: EventBus
   /** The runnables that the surfaces of the engine expose. */
-  readonly exposures: Exposures
+  readonly surfaces: Surfaces
   /** Starts runs at given times. */
   readonly schedules: Schedules
   /** Conversations: lists and reads them, and follows them over their runs. */

@@ -11,7 +11,7 @@ import type {
 } from '@svc/contract'
 import type { StartOptions } from './start-options.ts'
 import type { AnswerSeal } from './inputs/answer-seal.ts'
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import type { RecordOptions } from '../options.ts'
 import type { SessionNotices, TransientParts } from './log/log-reader.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
@@ -103,7 +103,7 @@ export interface RunHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
-  readonly exposures: Exposures
+  readonly surfaces: Surfaces
   readonly maxLogBytes: number
   readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal

@@ -13,20 +13,20 @@ import {
   type RunSummary,
   type StoredRun
 } from '@svc/contract'
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** Creates the record of a new run. */
 export function newRun(
   runnable: Runnable,
   { registry, principal = ANONYMOUS, userId, sessionId = randomId(), startKey, metadata }: StartOptions,
-  exposures: Pick<Exposures, 'registryOf'>
+  surfaces: Pick<Surfaces, 'registryOf'>
 ): StoredRun {
   const { kind, name } = runnable
   const now = Date.now()
   return {
     runId: newRunId(now),
-    registry: registry ?? exposures.registryOf(runnable),
+    registry: registry ?? surfaces.registryOf(runnable),
     kind,
     name,
     sessionId,

@@ -70,13 +70,13 @@ export class QueuedRuns {
     recorded: RecordedInput | undefined,
     options: StartOptions
   ): Promise<{ run: StoredRun; earlier: RunSummary | undefined }> {
-    const { stores, exposures, interrupted } = this.#host
+    const { stores, surfaces, interrupted } = this.#host
     const queue = this.#queue
     if (queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
     requireQueueable(runnable, options, recorded, this.#host.record)
     const { webhooks } = this.#host
     const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
-    const begun = newRun(runnable, options, exposures)
+    const begun = newRun(runnable, options, surfaces)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
     const undo = new UndoSteps(this.#host.log)
     try {
@@ -105,14 +105,14 @@ export class QueuedRuns {
 
   /** As `ScheduleHost` says: the store puts the run into the queue by itself. */
   prepare(runnable: Runnable, given: RunInput, asked: StartOptions): QueuedStart {
-    const { exposures, record } = this.#host
+    const { surfaces, record } = this.#host
     const { input, options } = prepareStart(runnable, given, asked)
     const recorded = record.input ? toRecordedInput(input) : undefined
     // What it says applies when a process begins the run.
     const whenBusy = whenBusyOf(runnable, { ...options, queue: false })
     if (recorded !== undefined && recorded.contents.length > 0) throw new RUN_ERR_SCHEDULE_BINARY()
     requireQueueable(runnable, options, recorded, record)
-    const begun = newRun(runnable, options, exposures)
+    const begun = newRun(runnable, options, surfaces)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
     return this.#toStart(run, { input, files: [] }, recorded, { ...options, whenBusy })
   }
@@ -147,9 +147,9 @@ export class QueuedRuns {
   }
 
   #toStart(run: StoredRun, kept: KeptInput, { value }: RecordedInput, options: StartOptions): QueuedStart {
-    const { exposures, maxLogBytes } = this.#host
+    const { surfaces, maxLogBytes } = this.#host
     const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
-    return { run, first, checkpoint: toResumeState(kept, options, exposures) }
+    return { run, first, checkpoint: toResumeState(kept, options, surfaces) }
   }
 
   async #serve(queue: RunQueue): Promise<(() => Promise<void>) | undefined> {

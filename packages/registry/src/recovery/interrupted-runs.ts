@@ -62,7 +62,7 @@ export class InterruptedRuns {
   /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
   keep({ runId, record, runnable, options }: HostedRun, kept: KeptInput): Checkpoint | undefined {
     if (!isResumable(runnable, options, this.#host.durable)) return undefined
-    const state = toResumeState(kept, options, this.#host.exposures)
+    const state = toResumeState(kept, options, this.#host.surfaces)
     const saved = this.#host.stores.checkpoints.save(runId, record.epoch, state)
     // Its caller gets the error, unless the run could not be created.
     if (isPromise(saved)) saved.catch(() => {})

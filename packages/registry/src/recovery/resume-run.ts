@@ -22,7 +22,7 @@ import {
 } from '@svc/contract'
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import { resolveAuthorize } from '../access/policy.ts'
 import { redactFields, redactStores } from '../redaction/redact-stores.ts'
 import { KeptFileSchema, restoreInput, toRecordedInput, type KeptInput } from '../engine/recorded-input.ts'
@@ -116,11 +116,11 @@ export function isResumable(
 export function toResumeState(
   { input, files }: KeptInput,
   options: StartOptions,
-  exposures: Pick<Exposures, 'policyOf'>
+  surfaces: Pick<Surfaces, 'policyOf'>
 ): ResumeState {
   const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact, whenBusy } = options
   const { messages, instructions, tools, toolChoice, stop } = options
-  const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+  const policy = surface === undefined ? undefined : surfaces.policyOf(surface)
   const state = {
     ...(input !== undefined && { input }),
     ...(files.length > 0 && { files: [...files] }),
@@ -153,10 +153,10 @@ const refuse: Authorize = () => ({ allowed: false })
 function toStartOptions(
   { sessionId, registry }: Pick<StoredRun, 'sessionId' | 'registry'>,
   { input: _, files: __, guarded, ...asked }: ResumeState,
-  exposures: Pick<Exposures, 'policyOf' | 'policy'>
+  surfaces: Pick<Surfaces, 'policyOf' | 'policy'>
 ): StartOptions {
-  const policy = asked.surface === undefined ? undefined : exposures.policyOf(asked.surface)
-  const { authorize: fallback = refuse } = exposures.policy
+  const policy = asked.surface === undefined ? undefined : surfaces.policyOf(asked.surface)
+  const { authorize: fallback = refuse } = surfaces.policy
   const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
   return { ...asked, registry, sessionId, authorize }
 }
@@ -218,7 +218,7 @@ export async function resumeRun(
   runId: string,
   { own, leased, unloaded }: KnownRun = {}
 ): Promise<boolean> {
-  const { stores, maxLogBytes, exposures } = host
+  const { stores, maxLogBytes, surfaces } = host
   let { deaths } = host
   const state = await readResumeState(stores, runId)
   const end = (how?: 'canceled' | Error) => endLeftRun(stores, runId, how).then(() => false)
@@ -238,7 +238,7 @@ export async function resumeRun(
   if (onlyWaits) await recordWait(stores, record)
   const recalled = await recallProgress(stores, runId, maxLogBytes, Date.now() - record.createdAt)
   const { onInputRequest } = unloaded ?? {}
-  const options = own?.options ?? { ...toStartOptions(record, state, exposures), onInputRequest }
+  const options = own?.options ?? { ...toStartOptions(record, state, surfaces), onInputRequest }
   const earlier = { record, ...recalled, losses: own?.losses, isUnloaded: unloaded !== undefined, onlyWaits }
   const placed = new LiveRun(host, runnable, options, earlier)
   const { refusal, instead, begun } = await host.takeQueuedTurn(placed, input)

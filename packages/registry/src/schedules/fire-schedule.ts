@@ -15,7 +15,7 @@ import {
   type StoredSchedule,
   type Stores
 } from '@svc/contract'
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import { resolveAuthorize } from '../access/policy.ts'
 import type { StartOptions } from '../engine/start-options.ts'
 import { lastInstant, nextInstant } from './schedule-plan.ts'
@@ -60,12 +60,12 @@ export async function fireSchedule(
  * the app's policy guarded is guarded by the app's default, and may run nothing without one.
  */
 export function toStartOptions(
-  { exposures }: Pick<ScheduleHost, 'exposures'>,
+  { surfaces }: Pick<ScheduleHost, 'surfaces'>,
   { registry, plan }: Pick<StoredSchedule, 'registry' | 'plan'>
 ): StartOptions {
   const { principal, surface, guarded, sessionId, whenBusy, metadata } = plan
-  const policy = surface === null ? undefined : exposures.policyOf(surface)
-  const { authorize: fallback = refuse } = exposures.policy
+  const policy = surface === null ? undefined : surfaces.policyOf(surface)
+  const { authorize: fallback = refuse } = surfaces.policy
   const authorize = policy?.authorize ?? (guarded ? resolveAuthorize(fallback) : undefined)
   return {
     registry,
@@ -102,7 +102,7 @@ function isRefusal(err: unknown): boolean {
 export interface ScheduleHost {
   readonly stores: Stores
   readonly log: RunLog
-  readonly exposures: Exposures
+  readonly surfaces: Surfaces
   /** Aborts when the engine begins to close. */
   readonly closing: AbortSignal
   readonly interrupted: {

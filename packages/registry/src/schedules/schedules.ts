@@ -209,12 +209,12 @@ export class Schedules {
     given: NewScheduleOptions,
     options: ScheduleOptions = {}
   ): Promise<OwnedSchedule> {
-    const { exposures, interrupted, stores } = this.#host
+    const { surfaces, interrupted, stores } = this.#host
     const store = this.#require()
     const change = requireChange(given)
     const now = timeOf(stores)
     const { principal = ANONYMOUS, surface, authorize } = options
-    const policy = surface === undefined ? undefined : exposures.policyOf(surface)
+    const policy = surface === undefined ? undefined : surfaces.policyOf(surface)
     const plan: SchedulePlan = {
       ...changeTiming(undefined, change, now),
       input: change.input,
@@ -228,7 +228,7 @@ export class Schedules {
       guarded: policy?.isOwn ?? authorize !== undefined
     }
     const { kind, name } = runnable
-    const registry = options.registry ?? exposures.registryOf(runnable)
+    const registry = options.registry ?? surfaces.registryOf(runnable)
     const schedule: StoredSchedule = {
       scheduleId: randomId(),
       registry,

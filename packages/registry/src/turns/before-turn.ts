@@ -24,7 +24,7 @@ import {
 } from '@svc/contract'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { StartOptions } from '../engine/start-options.ts'
-import type { Exposures } from '../access/exposures.ts'
+import type { Surfaces } from '../access/surfaces.ts'
 import { placeRun, sessionOwnerOf, type PlacedRun } from '../engine/place-run.ts'
 import { badInput } from '../engine/prepare-start.ts'
 import { cancelFor, type CancelHost } from '../engine/cancel-run.ts'
@@ -59,7 +59,7 @@ const check = TypeCompiler.Compile(AfterTurnSchema)
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_WHEN_BUSY, RUN_ERR_NO_TURN, RUN_ERR_STORE
  */
 export async function requireAfterTurn(
-  { stores, exposures }: { stores: Stores; exposures: Pick<Exposures, 'registryOf'> },
+  { stores, surfaces }: { stores: Stores; surfaces: Pick<Surfaces, 'registryOf'> },
   runnable: Runnable,
   options: StartOptions
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function requireAfterTurn(
   if (takesTurns !== true || stores.sessions.hasTurn === undefined)
     throw refuse(`must be left out: runs of the ${kind} "${name}" take no turns of a session`)
   if (afterTurn === null) return
-  const registry = options.registry ?? exposures.registryOf(runnable)
+  const registry = options.registry ?? surfaces.registryOf(runnable)
   const key = { registry, kind, name, sessionId, owner: sessionOwnerOf(options) }
   try {
     if (await stores.sessions.hasTurn(key, afterTurn)) return

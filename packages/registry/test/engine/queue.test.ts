@@ -265,7 +265,7 @@ async function twoNodes(t: Test, runnables: readonly [Held | undefined, Held], q
 t.test('any node with the runnable begins a run; one without it does not', async (t) => {
   const held = new Held()
   const [first, second] = await twoNodes(t, [undefined, held])
-  first!.engine.exposures.list()
+  first!.engine.surfaces.list()
   const run = await second!.engine.start(held.runnable, 'x', by('ada'))
   await held.until(1)
   t.equal(first!.engine.active, 0)

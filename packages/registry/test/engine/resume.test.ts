@@ -278,13 +278,13 @@ t.test(
       })
       const options = { registry: 'global', surface: 's', authorize: first.authorize }
       const { stores, run } = await crash(wide(runnable), 'x', options, (engine) => {
-        engine.exposures.add({ surface: 's', registry, policy: first })
+        engine.surfaces.add({ surface: 's', registry, policy: first })
       })
       hold = false
       const authorize = given === undefined ? undefined : async () => ({ allowed: given }) as const
       const engine = buildEngine(t, { stores, authorize })
-      if (second !== undefined) engine.exposures.add({ surface: 's', registry, policy: second })
-      engine.exposures.add({ surface: 'other', registry, policy: policyOf(!wanted, true) })
+      if (second !== undefined) engine.surfaces.add({ surface: 's', registry, policy: second })
+      engine.surfaces.add({ surface: 'other', registry, policy: policyOf(!wanted, true) })
       await engine.recover()
       t.equal(await engine.resume(wide(runnable), 'global'), 1)
       await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })

@@ -164,7 +164,7 @@ t.test('the policy is asked again each time, and a refusal is kept until the nex
   const { engine, stores, runnable } = build(t)
   const registry = createRegistry()
   registry.add(runnable)
-  const { surface } = engine.exposures.add({ surface: 'test', registry, policy: { authorize, isOwn: true } })
+  const { surface } = engine.surfaces.add({ surface: 'test', registry, policy: { authorize, isOwn: true } })
   const options = { principal: ada, surface, registry: 'global' }
   const { scheduleId } = await engine.schedules.create(runnable, EVERY_MINUTE, options)
   await engine.resume(runnable, 'global')

@@ -28,8 +28,8 @@ export function callSurface(
   t.teardown(() => runs.close())
   const registry = createRegistry()
   for (const runnable of runnables) registry.add(runnable)
-  const policy = resolvePolicy(policyOptions, runs.exposures.policy)
-  const exposed = runs.exposures.add({ surface: 'test', registry, policy })
+  const policy = resolvePolicy(policyOptions, runs.surfaces.policy)
+  const exposed = runs.surfaces.add({ surface: 'test', registry, policy })
   const log = { ...console, debug() {}, error() {}, warn() {}, info() {}, child: () => log } as never
   const errors = {
     Forbidden: named('Forbidden'),

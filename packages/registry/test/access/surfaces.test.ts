@@ -1,6 +1,6 @@
 import { createRegistry, createRunEngine, defineRunnable, type Registry } from '@svc/registry'
 import { createScopeFilter } from '@svc/contract'
-import { Exposures } from '../../src/access/exposures.ts'
+import { Surfaces } from '../../src/access/surfaces.ts'
 import t from 'tap'
 
 const agent = (name: string) => defineRunnable({ kind: 'agent', name, run: () => name })
@@ -17,26 +17,26 @@ t.test('a run started by the app belongs to the registry that has its runnable, 
   t.equal(await registryOf('nowhere'), 'global', 'without any surface there is one registry')
 
   const [app, shop] = [createRegistry({ id: 'app' }), createRegistry({ id: 'shop' })]
-  runs.exposures.add({ surface: 'the app', registry: app })
-  runs.exposures.add({ surface: 'shop', registry: shop })
-  runs.exposures.add({ surface: 'names', registry: false, named: [made.get('named')!] })
+  runs.surfaces.add({ surface: 'the app', registry: app })
+  runs.surfaces.add({ surface: 'shop', registry: shop })
+  runs.surfaces.add({ surface: 'names', registry: false, named: [made.get('named')!] })
   app.add(made.get('of the app')!)
   shop.add(made.get('of the shop')!)
   t.same(await Promise.all([...made.keys()].map((name) => registryOf(name))), ['app', 'shop', 'app', ''])
 })
 
 t.test('a surface shows runs of removed runnables of its registry, but not of others', async (t) => {
-  const exposures = new Exposures()
+  const surfaces = new Surfaces()
   const [one, other] = [createRegistry(), createRegistry()]
   const [moved, named] = [agent('moved'), agent('named')]
   one.add(moved)
   other.add(agent('other'))
-  const whole = exposures.add({ surface: 'one', registry: one, named: [moved] })
-  const plain = exposures.add({ surface: 'plain', registry: one })
-  const agents = exposures.add({ surface: 'agents', registry: one, kinds: ['agent'] })
-  const second = exposures.add({ surface: 'other', registry: other })
-  const names = exposures.add({ surface: 'names', registry: false, named: [named] })
-  exposures.requireDistinct()
+  const whole = surfaces.add({ surface: 'one', registry: one, named: [moved] })
+  const plain = surfaces.add({ surface: 'plain', registry: one })
+  const agents = surfaces.add({ surface: 'agents', registry: one, kinds: ['agent'] })
+  const second = surfaces.add({ surface: 'other', registry: other })
+  const names = surfaces.add({ surface: 'names', registry: false, named: [named] })
+  surfaces.ready(false)
   const showing = (asked: ReturnType<typeof key>) =>
     [whole, plain, agents, second, names].map((surface) => surface.shows(asked))
   const listed = (asked: ReturnType<typeof key>) =>
@@ -66,25 +66,25 @@ t.test('a surface shows runs of removed runnables of its registry, but not of ot
 t.test('a custom registry needs only `get` and `list`', async (t) => {
   const echo = agent('echo')
   const own = { get: () => echo, list: () => [echo] } as unknown as Registry
-  const exposures = new Exposures()
-  const exposed = exposures.add({ surface: 'own', registry: own })
-  exposures.requireDistinct()
-  exposures.watch({ added: t.fail, removed: t.fail })()
+  const surfaces = new Surfaces()
+  const exposed = surfaces.add({ surface: 'own', registry: own })
+  surfaces.ready(false)
+  surfaces.watch({ added: t.fail, removed: t.fail })()
   t.equal(
     exposed.onChange(() => {}),
     undefined
   )
   t.match(exposed.startOptions(echo), { registry: 'global', surface: 'own' })
-  t.same(exposures.list(), [{ registry: 'global', runnable: echo }])
+  t.match(surfaces.list(), [{ registry: 'global', runnable: echo }])
 })
 
 t.test('two surfaces of the same name have separate policies', async (t) => {
-  const exposures = new Exposures()
+  const surfaces = new Surfaces()
   const policies = [true, false].map((isOwn) => ({ authorize: () => ({ allowed: true }) as const, isOwn }))
-  const names = policies.map((policy) => exposures.add({ surface: 'twice', registry: false, policy }).surface)
+  const names = policies.map((policy) => surfaces.add({ surface: 'twice', registry: false, policy }).surface)
   t.same(names, ['twice', 'twice (2)'])
   t.same(
-    names.map((name) => exposures.policyOf(name)?.isOwn),
+    names.map((name) => surfaces.policyOf(name)?.isOwn),
     [true, false]
   )
 })
