@@ -26,7 +26,7 @@ export {
   type LogHost,
   type TransientPart
 } from './engine/log/log-reader.ts'
-export { sessionOwnerOf } from './engine/place-run.ts'
+export { sessionOwnerOf } from './turns/run-turn.ts'
 export {
   badInput,
   hasCallerOptions,
@@ -38,7 +38,7 @@ export {
 export { toPendingApproval, toPendingInput, toRunRecord } from './engine/run-record.ts'
 export { removeRun } from './erasure/remove-runs.ts'
 export { emitEvent, type EventFields, type EventOrigin } from './events/event-bus.ts'
-export { hasReport, RunReport } from './events/run-report.ts'
+export { hasReport, RunReport } from './engine/settlement.ts'
 export { keepFile, sha256Of, type MadeFile } from './files/keep-file.ts'
 export {
   createPublicLookup,

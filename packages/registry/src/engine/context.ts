@@ -39,7 +39,7 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
-import { sessionOwnerOf } from './place-run.ts'
+import { sessionOwnerOf } from '../turns/run-turn.ts'
 import type { StartOptions } from './start-options.ts'
 import { ContextJournal, keyOf, type RunJournal } from './journal/step-journal.ts'
 import {
@@ -52,7 +52,7 @@ import {
   type AskedInput,
   type Asker
 } from './inputs/asked-input.ts'
-import { redactStores } from '../redaction/redact-stores.ts'
+import { redactStores } from './run-stores.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { createInProcessStores } from '../stores/in-process/in-process-stores.ts'
 
@@ -77,7 +77,8 @@ export interface ContextHost {
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome>
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T>
   /** Times as in `RunContext`. */
-  readonly waits: { readonly waitedMs: number; sleep(until: number, signal: AbortSignal): Promise<void> }
+  readonly waitedMs: number
+  sleep(until: number, signal: AbortSignal): Promise<void>
   /** Undefined if no message may join the run. */
   readonly inbox?: Steering | undefined
   /** Undefined if no other process can resume the run. */
@@ -233,7 +234,7 @@ export class HostedContext implements RunContext {
   }
 
   get waitedMs(): number {
-    return this.#host.waits.waitedMs
+    return this.#host.waitedMs
   }
 
   get approvals(): Approvals {
@@ -283,7 +284,7 @@ export class HostedContext implements RunContext {
   }
 
   sleep(until: number, signal = this.signal): Promise<void> {
-    return this.#host.waits.sleep(until, signal)
+    return this.#host.sleep(until, signal)
   }
 
   child(name: string, options: ChildOptions = {}): RunContext {
@@ -351,9 +352,7 @@ export function createContext(options: ContextOptions = {}): RunContext {
         ? { action: 'decline', reason: 'no one can answer: the run has no engine' }
         : { action: 'cancel' },
     step: async (_key, fn) => fn(),
-    waits: {
-      waitedMs: 0,
-      sleep: (until, ends) => sleepUntil(until, ends, () => timeOf(ownStores))
-    }
+    waitedMs: 0,
+    sleep: (until, ends) => sleepUntil(until, ends, () => timeOf(ownStores))
   })
 }

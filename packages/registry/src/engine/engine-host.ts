@@ -40,7 +40,7 @@ import { SessionNotices, TransientParts } from './log/log-reader.ts'
 import type { StartOptions } from './start-options.ts'
 import { obeySteer } from '../turns/join-run.ts'
 import { takeQueuedTurn } from '../turns/before-turn.ts'
-import { QueuePositions } from '../turns/queue-positions.ts'
+import { QueuePositions } from '../turns/run-turn.ts'
 
 // Milliseconds without activity before a run is handed over.
 const GRACE = 25
@@ -123,9 +123,9 @@ export class EngineHost implements QueueHost, AnswerHost, CancelHost, TakeOverHo
   }
 
   ended(run: HostedRun): void {
-    this.interrupted.forget(run)
+    if (run.resumable) this.interrupted.forget(run)
     this.live.leave(run)
-    this.queued.ended(run)
+    if (run.record.queuedAt !== null) this.queued.ended(run)
   }
 
   async resultElsewhere(runId: string): Promise<RunResult> {

@@ -29,17 +29,14 @@ import { isReplayed, takeRecord } from './journal/part-record.ts'
 import { requirePart, wholePart } from './log/encode-part.ts'
 import { PartWriter, RunProgress, type Ending } from './log/part-writer.ts'
 import type { AnswerSeal } from './inputs/answer-seal.ts'
-import { redactStores } from '../redaction/redact-stores.ts'
+import { fenceStores, redactStores } from './run-stores.ts'
 import { readParts } from './log/log-reader.ts'
 import { newRun, toStartPart } from './run-record.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
-import { LateSignal, logFault, logLate, logLost, Settlement } from './settlement.ts'
+import { LateSignal, logFault, logLate, logLost, RunReport, Settlement } from './settlement.ts'
 import type { StartOptions } from './start-options.ts'
 import { SteeringInbox, type SteeredRun } from '../turns/steering.ts'
-import type { RunTurn } from './place-run.ts'
-import { takeTurn } from '../turns/take-turn.ts'
-import { RunReport } from '../events/run-report.ts'
-import { fenceStores } from './fence-stores.ts'
+import { takeTurn, type RunTurn } from '../turns/run-turn.ts'
 import { HostedContext, type ContextHost } from './context.ts'
 import type { AskedInput, Asker } from './inputs/asked-input.ts'
 import type { RunJournal } from './journal/step-journal.ts'
@@ -81,7 +78,7 @@ class PartSource {
   /** Ends the stream, which may notice later; what it throws then goes to `onFault`. */
   leave(onFault: (err: unknown) => void): void {
     this.#isLeft = true
-    void leaveStream(this.#iterator, onFault)
+    if (this.#iterator !== undefined) void leaveStream(this.#iterator, onFault)
   }
 }
 
@@ -264,7 +261,7 @@ export class LiveRun
     this.input = input
     try {
       if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), recorded)
-      if (this.#earlier !== undefined) this.waits.resume(this.#earlier.log.answered)
+      if (this.#earlier !== undefined) this.#getWaits().resume(this.#earlier.log.answered)
     } catch (err) {
       return void this.end({ error: err })
     }
@@ -326,7 +323,7 @@ export class LiveRun
 
   /** Starts no more steps; calls back once the current ones are recorded and nothing but waits is in progress. */
   stopSteps(onIdle: () => void): void {
-    this.waits.journal.stop(onIdle)
+    this.#getWaits().journal.stop(onIdle)
   }
 
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
@@ -337,7 +334,7 @@ export class LiveRun
       this.end({ error: err })
       return Promise.reject(this.lateSignal.why)
     }
-    return this.waits.ask(asked, asker)
+    return this.#getWaits().ask(asked, asker)
   }
 
   /** Takes an answer; resolves when it is in the log. */
@@ -351,7 +348,7 @@ export class LiveRun
   }
 
   step<T>(key: string, fn: () => Promise<T> | T, options?: RecordedStepOptions): Promise<T> {
-    return this.waits.journal.step(key, this.writer.flushingAfter(fn), options)
+    return this.#getWaits().journal.step(key, this.writer.flushingAfter(fn), options)
   }
 
   /** The stores as its runnable gets them. */
@@ -360,11 +357,19 @@ export class LiveRun
   }
 
   get journal(): RunJournal | undefined {
-    return this.resumable ? this.waits.journal : undefined
+    return this.resumable ? this.#getWaits().journal : undefined
   }
 
-  /** Its waits, for its context. */
-  get waits(): RunWaits {
+  get waitedMs(): number {
+    return this.#waits?.waitedMs ?? 0
+  }
+
+  sleep(until: number, signal: AbortSignal): Promise<void> {
+    return this.#getWaits().sleep(until, signal)
+  }
+
+  // Most runs wait for nothing.
+  #getWaits(): RunWaits {
     if (this.#waits !== undefined) return this.#waits
     this.#waits = new RunWaits(this, this.#earlier)
     if (this.resumable && this.host.mayUnload(this.options))

@@ -11,7 +11,6 @@ import type {
 } from '@svc/contract'
 import type { StartOptions } from './start-options.ts'
 import type { AnswerSeal } from './inputs/answer-seal.ts'
-import type { Surfaces } from '../access/surfaces.ts'
 import type { RecordOptions } from '../options.ts'
 import type { SessionNotices, TransientParts } from './log/log-reader.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
@@ -98,12 +97,18 @@ export interface CountedRun extends HoldingRun {
   heldBytes: number
 }
 
+/** The ids of registries. */
+export interface RegistryIds {
+  /** The id of the registry that has a runnable. */
+  registryOf(runnable: Runnable): string
+}
+
 /** The parts of the engine that a run needs. */
 export interface RunHost {
   readonly stores: Stores
   readonly events: EventBus
   readonly log: RunLog
-  readonly surfaces: Surfaces
+  readonly surfaces: RegistryIds
   readonly maxLogBytes: number
   readonly record: Readonly<Required<RecordOptions>>
   readonly closed: AbortSignal

@@ -13,14 +13,14 @@ import {
   type RunSummary,
   type StoredRun
 } from '@svc/contract'
-import type { Surfaces } from '../access/surfaces.ts'
+import type { RegistryIds } from './run-host.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** Creates the record of a new run. */
 export function newRun(
   runnable: Runnable,
   { registry, principal = ANONYMOUS, userId, sessionId = randomId(), startKey, metadata }: StartOptions,
-  surfaces: Pick<Surfaces, 'registryOf'>
+  surfaces: RegistryIds
 ): StoredRun {
   const { kind, name } = runnable
   const now = Date.now()

@@ -12,7 +12,7 @@ import type { PreparedWebhook } from '../webhooks/webhooks.ts'
 import type { EngineHost } from './engine-host.ts'
 import { keepRecorded, type RecordedInput } from './recorded-input.ts'
 import type { LiveRun } from './live-run.ts'
-import { placeRun } from './place-run.ts'
+import { placeRun } from '../turns/run-turn.ts'
 import type { Checkpoint } from '../recovery/interrupted-runs.ts'
 import { beforeTurn, cancelActive, type FoundRun } from '../turns/before-turn.ts'
 import { UndoSteps } from './undo-steps.ts'
@@ -65,7 +65,7 @@ function enter({ live, interrupted }: EngineHost, run: LiveRun, undo: UndoSteps)
   live.enter(run)
   undo.add(() => {
     if (run.ended) return
-    interrupted.forget(run)
+    if (run.resumable) interrupted.forget(run)
     run.turn?.leave(false)
     if (live.has(run.runId)) live.leave(run)
   })
@@ -77,13 +77,26 @@ interface Creation {
   readonly early: Checkpoint | undefined
 }
 
-function create({ stores, live, interrupted }: EngineHost, { run, input, recorded }: RunStart): Creation {
+function create(
+  { stores, live, interrupted, durable }: EngineHost,
+  { run, input, recorded }: RunStart
+): Creation {
   const created = stores.runs.create(run.record, live.limits.inStore(stores, run.record.owner))
   if (isPromise(created)) run.created = created
-  const isPlain = recorded?.contents.length === 0
-  const early = isPromise(created) && isPlain ? interrupted.keep(run, { input, files: [] }) : undefined
+  const isEarly = isPromise(created) && recorded?.contents.length === 0 && isResumable(run, durable)
+  const early = isEarly ? interrupted.keep(run, { input, files: [] }) : undefined
   run.resumable = early !== undefined
   return { created, early }
+}
+
+/**
+ * True if another process may resume a run that is started. A workflow is resumed whatever its
+ * client does.
+ * @param durable false if nothing outlasts the process
+ */
+function isResumable({ runnable, options }: LiveRun, durable: boolean): boolean {
+  const { kind, resumable } = runnable
+  return resumable === true && (kind === 'workflow' || (durable && options.onDisconnect !== 'cancel'))
 }
 
 // Only these starts may be refused by the store, or have an earlier run.
@@ -92,7 +105,7 @@ function mayDiffer({ stores, live }: EngineHost, { options, record }: LiveRun): 
 }
 
 async function begin(
-  { stores, interrupted, live, record }: EngineHost,
+  { stores, interrupted, live, record, durable }: EngineHost,
   { run, input, recorded }: RunStart,
   created: Creation['created'],
   early: Checkpoint | undefined
@@ -100,7 +113,8 @@ async function begin(
   const keeping = keepRecorded(run, input, recorded, record.files, created)
   const kept = isPromise(keeping) ? await keeping : keeping
   if (run.ended) return
-  const checkpoint = early ?? (kept && interrupted.keep(run, kept))
+  const isKept = kept !== undefined && isResumable(run, durable)
+  const checkpoint = isKept ? (early ?? interrupted.keep(run, kept)) : early
   const placing = run.turn === undefined ? placeRun(stores, run) : undefined
   // Whether it is queued stands in its first part.
   if (isPromise(placing)) await placing

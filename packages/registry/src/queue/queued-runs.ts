@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { enterSession } from '../engine/place-run.ts'
 import {
   ANONYMOUS,
   RUN_ERR_NOT_QUEUEABLE,
@@ -27,7 +26,7 @@ import type { HostedRun } from '../engine/run-host.ts'
 import { RunProgress } from '../engine/log/part-writer.ts'
 import type { StartOptions } from '../engine/start-options.ts'
 import { UndoSteps } from '../engine/undo-steps.ts'
-import { whenBusyOf } from '../turns/before-turn.ts'
+import { enterSession, whenBusyOf } from '../turns/run-turn.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 
 // Milliseconds until serving the queue is tried again.
@@ -133,11 +132,11 @@ export class QueuedRuns {
     if (this.#queue !== undefined && !this.#host.closing.aborted) this.#serving ??= this.#serve(this.#queue)
   }
 
-  /** A run has ended, or has left memory. */
-  ended({ runId, record }: HostedRun): void {
+  /** A run from the queue has ended, or has left memory. */
+  ended({ runId }: HostedRun): void {
     const end = this.#ends.get(runId)
     if (end !== undefined) end()
-    else if (record.queuedAt !== null) this.#queue?.look()
+    else this.#queue?.look()
   }
 
   /** Begins no more runs; resolves when those that were begun have left memory. */

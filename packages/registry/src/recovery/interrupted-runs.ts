@@ -15,7 +15,7 @@ import type { DormantWait, HostedRun } from '../engine/run-host.ts'
 import { OwnerCounts } from '../engine/live-runs.ts'
 import { endLeftRun, isDamaged, leftRuns } from './left-runs.ts'
 import { logFault, ParkedRuns, RunLoader, type ParkedRun } from './run-loader.ts'
-import { isResumable, resumeRun, toResumeState, type ResumeHost } from './resume-run.ts'
+import { resumeRun, toResumeState, type ResumeHost } from './resume-run.ts'
 
 // Milliseconds that an answer waits for its run to be loaded.
 const ANSWERS_WITHIN = 5_000
@@ -59,9 +59,8 @@ export class InterruptedRuns {
     })
   }
 
-  /** Saves the checkpoint from which another process can resume a new run; undefined if none can. */
-  keep({ runId, record, runnable, options }: HostedRun, kept: KeptInput): Checkpoint | undefined {
-    if (!isResumable(runnable, options, this.#host.durable)) return undefined
+  /** Saves the checkpoint from which another process can resume a new run. */
+  keep({ runId, record, options }: HostedRun, kept: KeptInput): Checkpoint {
     const state = toResumeState(kept, options, this.#host.surfaces)
     const saved = this.#host.stores.checkpoints.save(runId, record.epoch, state)
     // Its caller gets the error, unless the run could not be created.
@@ -69,9 +68,8 @@ export class InterruptedRuns {
     return { saved }
   }
 
-  /** Removes the checkpoint of a run that has ended. */
-  forget({ runId, resumable, suspended }: HostedRun): void {
-    if (!resumable) return
+  /** Removes the checkpoint of a resumable run that has ended. */
+  forget({ runId, suspended }: HostedRun): void {
     this.#loader.settled(runId)
     if (suspended) return
     const removed = this.#host.stores.checkpoints.remove(runId)

@@ -24,7 +24,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Surfaces } from '../access/surfaces.ts'
 import { resolveAuthorize } from '../access/policy.ts'
-import { redactFields, redactStores } from '../redaction/redact-stores.ts'
+import { redactFields, redactStores } from '../engine/run-stores.ts'
 import { KeptFileSchema, restoreInput, toRecordedInput, type KeptInput } from '../engine/recorded-input.ts'
 import type { StartOptions } from '../engine/start-options.ts'
 import { openAnswers } from '../engine/inputs/answer-seal.ts'
@@ -99,19 +99,6 @@ type ResumeState = Static<typeof ResumeStateSchema>
 
 const FROM_CALLER = ['input', 'files', 'envelope', 'messages', 'instructions', 'tools', 'stop'] as const
 
-/**
- * True if another process may resume the runs of a runnable that start with these options. A workflow is resumed whatever its
- * client does.
- * @param durable false if nothing outlasts the process
- */
-export function isResumable(
-  { kind, resumable }: Runnable,
-  { onDisconnect }: StartOptions,
-  durable: boolean
-): boolean {
-  return resumable === true && (kind === 'workflow' || (durable && onDisconnect !== 'cancel'))
-}
-
 /** Builds the state, without the caller's keys. The principal is not redacted. */
 export function toResumeState(
   { input, files }: KeptInput,
@@ -163,6 +150,7 @@ function toStartOptions(
 
 /** The parts of the engine that resuming runs needs. */
 export interface ResumeHost extends RunHost {
+  readonly surfaces: Surfaces
   readonly log: RunLog
   /** Aborts when the engine begins to close. */
   readonly closing: AbortSignal

@@ -12,7 +12,6 @@ import {
   RUN_ERR_SESSION_BUSY,
   RUN_ERR_STORE,
   RUN_ERR_WHEN_BUSY,
-  WhenBusySchema,
   type RunInput,
   type Runnable,
   type RunSummary,
@@ -24,33 +23,13 @@ import {
 } from '@svc/contract'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { StartOptions } from '../engine/start-options.ts'
-import type { Surfaces } from '../access/surfaces.ts'
-import { placeRun, sessionOwnerOf, type PlacedRun } from '../engine/place-run.ts'
+import type { RegistryIds } from '../engine/run-host.ts'
+import { placeRun, sessionOwnerOf, type PlacedRun } from './run-turn.ts'
 import { badInput } from '../engine/prepare-start.ts'
 import { cancelFor, type CancelHost } from '../engine/cancel-run.ts'
 import { hasJoined, joinRun, type JoinHost } from './join-run.ts'
 import { defineRunnable } from '../runnables/define-runnable.ts'
 import type { QueuedTurn } from '../recovery/resume-run.ts'
-
-const VALUES: readonly unknown[] = WhenBusySchema.anyOf.map((value) => value.const)
-
-/**
- * What happens to a message while another run has the turn of its session.
- * @throws RUN_ERR_WHEN_BUSY for an unknown value, or one that cannot have an effect
- */
-export function whenBusyOf(runnable: Runnable, { whenBusy, queue = runnable.queue }: StartOptions): WhenBusy {
-  if (whenBusy !== undefined) {
-    if (!VALUES.includes(whenBusy)) throw new RUN_ERR_WHEN_BUSY(`expected one of ${VALUES.join(', ')}`)
-    if (runnable.takesTurns !== true)
-      throw new RUN_ERR_WHEN_BUSY(
-        `runs of the ${runnable.kind} "${runnable.name}" take no turns of a session`
-      )
-  }
-  const value = whenBusy ?? runnable.whenBusy ?? 'queue'
-  if (queue === true && value !== 'queue')
-    throw new RUN_ERR_WHEN_BUSY(`"${value}" is not for runs that wait in the queue of the service`)
-  return value
-}
 
 const check = TypeCompiler.Compile(AfterTurnSchema)
 
@@ -59,7 +38,7 @@ const check = TypeCompiler.Compile(AfterTurnSchema)
  * @throws RUN_ERR_BAD_INPUT, RUN_ERR_WHEN_BUSY, RUN_ERR_NO_TURN, RUN_ERR_STORE
  */
 export async function requireAfterTurn(
-  { stores, surfaces }: { stores: Stores; surfaces: Pick<Surfaces, 'registryOf'> },
+  { stores, surfaces }: { stores: Stores; surfaces: RegistryIds },
   runnable: Runnable,
   options: StartOptions
 ): Promise<void> {

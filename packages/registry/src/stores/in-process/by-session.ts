@@ -7,7 +7,7 @@ import {
   type SessionKey,
   type SessionKeyQuery
 } from '@svc/contract'
-import { RecentMap } from './nodes.ts'
+import { RecentMap } from './aging-map.ts'
 
 /** Refuses what a run writes that was leased again or removed. */
 export interface FenceCheck {

@@ -1,107 +1,34 @@
 import { createHash } from 'node:crypto'
 import {
   defined,
-  isTerminalStatus,
   randomId,
-  RUN_ERR_FENCED,
   RUN_ERR_FILE_LIMIT,
   type BrowserState,
   type BrowserStateStore,
-  type CheckpointStore,
   type FileStore,
   type MemoryItemRetention,
   type NewFile,
   type RemoteSession,
   type RemoteSessionStore,
-  type RunChange,
   type StoredFile,
-  type StoredRun,
-  type Stores,
-  type StreamLog
+  type Stores
 } from '@svc/contract'
 import { SessionLocks } from '@svc/contract/stores'
 import { BySession, type FenceCheck } from './by-session.ts'
-import { summarize } from './lists.ts'
 import { createInProcessMemoryStore } from './memory-store.ts'
 import { createInProcessControlBus } from './nodes.ts'
-import { createInProcessRunQueue, createInProcessRunStore } from './run-store.ts'
-import { recordStep, RunTable, wake, type RunRetention } from './run-table.ts'
+import {
+  createInProcessCheckpointStore,
+  createInProcessRunQueue,
+  createInProcessRunStore,
+  createInProcessStreamLog
+} from './run-store.ts'
+import { RunTable, type RunRetention } from './run-table.ts'
 import { createInProcessScheduleStore } from './schedule-store.ts'
 import { createInProcessSessionIndex, createInProcessSessionStore } from './session-index.ts'
 import { SessionTable } from './session-table.ts'
 import { createInProcessTaskStore, type TaskRetention } from './task-store.ts'
-import { createInProcessWebhooks, type InProcessWebhooks } from './webhook-store.ts'
-
-/**
- * The logs of runs, in process memory.
- * @param report gets each change of a run's record
- */
-function createInProcessStreamLog(runs: RunTable, report: InProcessWebhooks['report']): StreamLog {
-  return {
-    append(runId, epoch, entries, change, steps = []) {
-      const run = runs.findLive(runId)
-      if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
-      for (const entry of entries) run.log.push(entry)
-      for (const { key, output } of steps) recordStep(run, key, output)
-      if (change !== undefined) {
-        applyChange(run.record, change)
-        if (change.preview !== undefined) run.preview = change.preview
-        if (change.stats !== undefined) run.stats = change.stats
-        // Summarized now, since a list may have to show thousands at once.
-        if (change.input !== undefined) summarize(run, change.input)
-        report(run.record, change)
-        if (isTerminalStatus(change.status)) runs.end(run)
-      }
-      wake(run)
-    },
-    read: (runId, after, limit) => runs.find(runId)?.log.read(after, limit) ?? [],
-    abandon(runId) {
-      const run = runs.find(runId)
-      if (run !== undefined) wake(run, true)
-    },
-    follow(runId, follower) {
-      const run = runs.find(runId)
-      if (run === undefined) {
-        follower(true)
-        return () => {}
-      }
-      const followers = (run.followers ??= new Set())
-      followers.add(follower)
-      return () => {
-        followers.delete(follower)
-        if (followers.size === 0 && run.followers === followers) run.followers = undefined
-      }
-    }
-  }
-}
-
-function applyChange(record: StoredRun, change: RunChange): void {
-  record.status = change.status
-  record.updatedAt = change.at
-  if (change.result !== undefined) record.result = change.result
-  if (change.error !== undefined) record.error = change.error
-  if (change.input !== undefined) record.inputs = [...record.inputs, change.input]
-}
-
-/** Checkpoints in process memory. */
-function createInProcessCheckpointStore(): CheckpointStore {
-  const checkpoints = new Map<string, { epoch: number; json: string }>()
-  return {
-    save(runId, epoch, state) {
-      if ((checkpoints.get(runId)?.epoch ?? 0) > epoch) throw new RUN_ERR_FENCED(runId)
-      checkpoints.set(runId, { epoch, json: JSON.stringify(state) })
-    },
-    size(runId) {
-      const found = checkpoints.get(runId)
-      return found && Buffer.byteLength(found.json)
-    },
-    load(runId) {
-      const found = checkpoints.get(runId)
-      return found && { epoch: found.epoch, state: JSON.parse(found.json) as unknown }
-    },
-    remove: (runId) => void checkpoints.delete(runId)
-  }
-}
+import { createInProcessWebhooks } from './webhook-store.ts'
 
 /** The limits of a file store in process memory. */
 export interface FileLimits {

@@ -24,8 +24,14 @@ import {
   type SessionPosition
 } from '@svc/contract/stores'
 import type { RunTable } from './run-table.ts'
-import type { SessionEntry, SessionTable } from './session-table.ts'
-import { requireTurn, runsOnBranch, type KeptTurn, type TurnTree } from './turn-tree.ts'
+import {
+  requireTurn,
+  runsOnBranch,
+  type KeptTurn,
+  type SessionEntry,
+  type SessionTable,
+  type TurnTree
+} from './session-table.ts'
 
 /** Conversations in process memory. */
 export function createInProcessSessionStore(
