@@ -1,5 +1,9 @@
 import { createError } from '@svc/contract'
-import { errors } from './surface-errors.ts'
+import { surfaceErrors } from '@svc/surface'
+
+/** The errors that this surface has in common with the others. */
+const errors = surfaceErrors('RT', '@svc/realtime')
+export default errors
 
 export const {
   BadOption: RT_ERR_BAD_OPTION,
@@ -13,6 +17,8 @@ export const {
   ForeignUser: RT_ERR_FOREIGN_USER,
   CrossOrigin: RT_ERR_CROSS_ORIGIN,
   UnknownRunnable: RT_ERR_UNKNOWN_RUNNABLE,
+  BodyTooLarge: RT_ERR_BODY_TOO_LARGE,
+  UnsupportedMedia: RT_ERR_UNSUPPORTED_MEDIA_TYPE,
   Internal: RT_ERR_INTERNAL
 } = errors
 

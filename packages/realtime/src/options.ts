@@ -82,11 +82,8 @@ const DEFAULT_LIMITS: Readonly<Required<RealtimeLimits>> = Object.freeze({
 export function resolveOptions(given: RealtimeOptions & RegisterOptions) {
   const { options, registerOptions } = splitRegisterOptions<RealtimeOptions>(given)
   requireOptions(RealtimeOptionsSchema, options, RT_ERR_BAD_OPTION)
-  return {
-    ...DEFAULTS,
-    ...defined(options),
-    limits: { ...DEFAULT_LIMITS, ...defined(options.limits ?? {}) },
-    registerOptions
-  }
+  const limits = { ...DEFAULT_LIMITS, ...defined(options.limits ?? {}) }
+  const { payload: bodyLimit, jsonDepth } = limits
+  return { ...DEFAULTS, ...defined(options), limits, bodyLimit, jsonDepth, registerOptions }
 }
 export type RealtimeSettings = ReturnType<typeof resolveOptions>

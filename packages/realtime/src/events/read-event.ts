@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { findFaults, isTellable, toStoredError } from '@svc/contract'
-import { decodeJson, quoteName } from '@svc/surface'
+import { decodeJson, quoteName, type Refusal } from '@svc/surface'
 import { RT_ERR_INTERNAL } from '../errors.ts'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
 
@@ -27,6 +27,8 @@ export type ProtocolCode = keyof typeof PROTOCOL_CODES
 /** A fault of one client event, as the protocol reports it: `invalid_request_error`. */
 export class ProtocolError extends Error {
   readonly code: ProtocolCode
+  /** Over HTTP. */
+  readonly statusCode = 400
   /** The parameter at fault, such as `session.audio.input.format.rate`. */
   readonly param: string | undefined
 
@@ -67,7 +69,7 @@ export function readEvent(frame: Buffer, jsonDepth: number, origin: EventOrigin)
     )
   }
   if (check.Check(value)) return value as ClientEvent
-  throw toError(CLIENT_EVENTS[type as keyof typeof CLIENT_EVENTS], value)
+  throw toFault(CLIENT_EVENTS[type as keyof typeof CLIENT_EVENTS], value)
 }
 
 class InvalidJson extends ProtocolError {
@@ -82,7 +84,7 @@ function missing(param: string): ProtocolError {
 
 const UNKNOWN = 'unknown parameter'
 
-function toError(schema: TSchema, value: unknown): ProtocolError {
+function toFault(schema: TSchema, value: unknown): ProtocolError {
   const [fault] = findFaults(schema, value, { limit: 1, unknown: UNKNOWN })
   const { path = '', message = 'expected an object' } = fault ?? {}
   const param = path.replaceAll('/', '.')
@@ -102,13 +104,24 @@ export interface ClientError {
   readonly statusCode: number
 }
 
+type Thrown = Pick<Refusal, 'code' | 'message' | 'statusCode'> & {
+  readonly param?: string | null | undefined
+}
+
 /** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
 export function toClientError(err: unknown): ClientError {
-  if (err instanceof ProtocolError) {
-    const { code, message, param = null } = err
-    return { type: 'invalid_request_error', code, message, param, statusCode: 400 }
-  }
-  const { code, message, statusCode } = toStoredError(isTellable(err) ? err : new RT_ERR_INTERNAL())
+  return toError(
+    err instanceof ProtocolError ? err : toStoredError(isTellable(err) ? err : new RT_ERR_INTERNAL())
+  )
+}
+
+/** The body of a refused request. */
+export function toErrorBody(refusal: Refusal, _request: unknown, err: unknown): object {
+  const { statusCode: _, ...error } = toError(err instanceof ProtocolError ? err : refusal)
+  return { error }
+}
+
+function toError({ code, message, statusCode, param = null }: Thrown): ClientError {
   const type = statusCode < 500 ? 'invalid_request_error' : 'server_error'
-  return { type, code, message, param: null, statusCode }
+  return { type, code, message, param, statusCode }
 }

@@ -1,4 +1,4 @@
-import { randomId, type Principal } from '@svc/contract'
+import { randomId } from '@svc/contract'
 import { localCallOf, readCredentials, requireOwnUser } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { RT_ERR_INVALID_TOKEN, RT_ERR_NO_MODEL } from '../errors.ts'
@@ -6,13 +6,6 @@ import { SessionState } from '../sessions/session-state.ts'
 import { identifyCaller, requireVoice } from '../sockets/admit-handshake.ts'
 import type { Surface } from '../surface.ts'
 import { ErrorBodySchema, SecretRequestSchema, SecretSchema, type SecretRequest } from './client-secrets.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The caller, on the routes of `@svc/realtime`. */
-    realtimePrincipal: Principal
-  }
-}
 
 const schema = {
   operationId: 'createClientSecret',
@@ -26,7 +19,6 @@ const schema = {
 /** `POST /realtime/client_secrets`: a secret for one client, bound to its caller, a voice agent, a session and a user. */
 export function clientSecretRoute(scope: FastifyInstance, surface: Surface): void {
   const { secrets, settings } = surface
-  scope.decorateRequest('realtimePrincipal')
   scope.route<{ Body: SecretRequest }>({
     method: 'POST',
     url: '/realtime/client_secrets',
@@ -35,13 +27,13 @@ export function clientSecretRoute(scope: FastifyInstance, surface: Surface): voi
       const { token } = readCredentials(request.headers)
       // A secret makes no other secrets.
       if (secrets.covers(token)) throw new RT_ERR_INVALID_TOKEN()
-      request.realtimePrincipal = await identifyCaller(
+      request.caller = await identifyCaller(
         surface,
         { headers: request.headers, host: request.host, call: localCallOf(request) },
         token
       )
     },
-    async handler({ body, realtimePrincipal: principal }) {
+    async handler({ body, caller: principal }) {
       const { session, expires_after: after, ...sealed } = body
       const { model } = session
       if (model === undefined) throw new RT_ERR_NO_MODEL()

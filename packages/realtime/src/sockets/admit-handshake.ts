@@ -17,7 +17,7 @@ import {
   toCredentials,
   type LocalCall
 } from '@svc/surface'
-import {
+import errors, {
   RT_ERR_CROSS_ORIGIN,
   RT_ERR_HANDSHAKE_TIMEOUT,
   RT_ERR_INVALID_TOKEN,
@@ -26,7 +26,6 @@ import {
   RT_ERR_OTHER_SESSION
 } from '../errors.ts'
 import { SEALED_FIELDS, type ReadSecret, type Sealed } from '../secrets/client-secrets.ts'
-import { errors } from '../surface-errors.ts'
 import type { Surface } from '../surface.ts'
 
 const TOKEN_PROTOCOL = 'openai-insecure-api-key.'

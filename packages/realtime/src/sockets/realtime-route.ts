@@ -68,7 +68,10 @@ export function realtimeRoute(scope: FastifyInstance, surface: Surface, connecti
     { schema, exposeHeadRoute: false },
     async (request, reply) => {
       const upgrade = upgradeOf(request.raw)
-      if (upgrade === undefined) throw new RT_ERR_UPGRADE_REQUIRED()
+      if (upgrade === undefined) {
+        reply.header('upgrade', 'websocket')
+        throw new RT_ERR_UPGRADE_REQUIRED()
+      }
       const { headers, host } = request
       const admitting = admitHandshake(surface, { headers, host, call: localCallOf(request) }, request.query)
       // Browsers show no status of a refusal, but close codes and events.

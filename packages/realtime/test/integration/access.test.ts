@@ -223,6 +223,8 @@ t.test('client secrets', async (t) => {
       headers: { ...bearer('ann').headers, 'content-type': 'text/plain' },
       payload: 'x'
     })
-    t.equal(plain.statusCode, 415)
+    t.match([plain.statusCode, plain.json()], [415, { error: { code: 'RT_ERR_UNSUPPORTED_MEDIA_TYPE' } }])
+    const long = await ask('ann', { session: { ...session, instructions: 'x'.repeat(2_000_000) } })
+    t.match([long.statusCode, long.json()], [413, { error: { code: 'RT_ERR_BODY_TOO_LARGE' } }])
   })
 })

@@ -26,7 +26,7 @@ export interface RefusalErrors {
 }
 
 /** Converts a refusal to the body of the protocol's error. */
-export type RefusalBody = (refusal: Refusal, request: FastifyRequest) => unknown
+export type RefusalBody = (refusal: Refusal, request: FastifyRequest, err: unknown) => unknown
 
 // Seconds, if the error does not say.
 const RETRY_AFTER = 5
@@ -41,7 +41,13 @@ export function refuseRequests(scope: FastifyInstance, errors: RefusalErrors, to
     const refusal = toRefusal(own, errors)
     const { statusCode, code } = refusal
     logFault(request.log, 'request', { code, statusCode }, err, request)
-    return sendRefusal(reply.serializer(JSON.stringify), own, errors, statusCode, toBody(refusal, request))
+    return sendRefusal(
+      reply.serializer(JSON.stringify),
+      own,
+      errors,
+      statusCode,
+      toBody(refusal, request, err)
+    )
   })
 }
 
