@@ -155,6 +155,7 @@ t.test('complete programs compile', async (t) => {
       'docs/console.md#1',
       'docs/deletion.md#1',
       'docs/errors.md#1',
+      'docs/errors.md#2',
       'docs/from-other-frameworks.md#1',
       'docs/from-other-frameworks.md#2',
       'docs/from-other-frameworks.md#3',

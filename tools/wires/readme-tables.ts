@@ -23,24 +23,6 @@ export function readReadme(tests: string): Readme {
   }
 }
 
-/** Checks that the table of errors is the catalogue of a package, with each status. */
-export function checkErrorTable(
-  t: { strictSame(found: unknown, wanted: unknown): unknown; match(text: string, part: string): unknown },
-  { text, firstColumn }: Readme,
-  exported: object,
-  prefix: string
-): void {
-  const catalogue = Object.entries(exported).filter(([name]) => name.startsWith(prefix))
-  t.strictSame(
-    firstColumn('Errors').filter((name) => /^[A-Z\d]+_ERR_/.test(name)),
-    catalogue.map(([code]) => code).toSorted()
-  )
-  for (const [code, value] of catalogue) {
-    const Fault = value as new (...texts: string[]) => { statusCode: number }
-    t.match(text, `| \`${code}\` | ${new Fault('x', 'y').statusCode} |`)
-  }
-}
-
 /** The names of options as a table has them: those of an object one by one, `limits.payload`. */
 export function optionNames(properties: Readonly<Record<string, object>>): string[] {
   return Object.entries(properties)

@@ -37,4 +37,4 @@ export type {
   RemoteStream,
   RemoteTransport
 } from './client/connection/transport.ts'
-export * from './errors.ts'
+export * as errors from './errors.ts'

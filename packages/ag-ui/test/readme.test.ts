@@ -1,13 +1,8 @@
-import * as agUi from '@svc/ag-ui'
 import { AgUiOptionsSchema } from '@svc/ag-ui'
-import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
+import { optionNames, readReadme } from '@tools/wires/readme-tables'
 import t from 'tap'
 
 const readme = readReadme(import.meta.dirname)
-
-t.test('the table of errors is the catalogue', async (t) => {
-  checkErrorTable(t, readme, agUi, 'AGUI_ERR_')
-})
 
 t.test('the table of options is the schema', async (t) => {
   t.strictSame(readme.firstColumn('Options'), optionNames(AgUiOptionsSchema.properties))

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import consolePage, { CON_ERR_BAD_OPTION } from '@svc/console'
+import consolePage, { errors } from '@svc/console'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { bundlePage } from '../page/build/bundled-page.ts'
@@ -121,7 +121,7 @@ t.test('bad options, and a second console in one place, are refused', async (t) 
     { signIn: 'javascript:alert(1)' }
   ]
   for (const options of bad)
-    await t.rejects(serve(options), { code: new CON_ERR_BAD_OPTION('').code }, JSON.stringify(options))
+    await t.rejects(serve(options), { code: new errors.CON_ERR_BAD_OPTION('').code }, JSON.stringify(options))
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(consolePage, { prefix: '/console' })

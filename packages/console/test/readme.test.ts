@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import * as consolePackage from '@svc/console'
-import { ConsoleOptionsSchema, type CON_ERR_BAD_OPTION } from '@svc/console'
+import { ConsoleOptionsSchema } from '@svc/console'
 import t from 'tap'
 
 const readme = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8')
@@ -14,15 +13,6 @@ function firstColumn(heading: string): string[] {
     .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
     .toSorted()
 }
-
-t.test('the table of errors is the catalogue', async (t) => {
-  const catalogue = Object.entries(consolePackage).filter(([name]) => name.startsWith('CON_ERR_'))
-  t.strictSame(firstColumn('Errors'), catalogue.map(([code]) => code).toSorted())
-  for (const [code, value] of catalogue) {
-    const Fault = value as typeof CON_ERR_BAD_OPTION
-    t.match(readme, `| \`${code}\` | ${new Fault('x').statusCode} |`)
-  }
-})
 
 t.test('the table of options is the schema', async (t) => {
   const { surfaces, ...others } = ConsoleOptionsSchema.properties

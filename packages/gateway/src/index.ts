@@ -10,7 +10,7 @@ export {
   type GatewayOptions,
   type GatewayTransport
 } from './options.ts'
-export * from './errors.ts'
+export * as errors from './errors.ts'
 export * from './events/acknowledgements.ts'
 export * from './events/client-events.ts'
 export * from './events/server-events.ts'

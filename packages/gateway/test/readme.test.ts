@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import * as gateway from '@svc/gateway'
 import { CLIENT_EVENTS, GatewayOptionsSchema, RUN_EVENTS, VOICE_EVENTS } from '@svc/gateway'
 import type { FastifyInstance } from 'fastify'
-import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
+import { optionNames, readReadme } from '@tools/wires/readme-tables'
 import t from 'tap'
 import { Inbox, type Client } from './helpers/build-gateway.ts'
 
@@ -39,10 +38,6 @@ t.test('the tables of events are the schemas', async (t) => {
   t.strictSame(readme.firstColumn('Events'), events.toSorted())
   const sent = [...Object.keys(VOICE_EVENTS), 'error', 'done'].map((each) => `voice.${each}`)
   t.strictSame(readme.firstColumn('Calls'), [...clientEvents.filter(isOfCall), ...sent].toSorted())
-})
-
-t.test('the table of codes is the catalogue, with their status', async (t) => {
-  checkErrorTable(t, readme, gateway, 'GTW_ERR_')
 })
 
 t.test('the table of options is the schema', async (t) => {

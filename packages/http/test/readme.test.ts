@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import * as http from '@svc/http'
 import { HttpOptionsSchema, SwaggerOptionsSchema } from '@svc/http'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
@@ -33,20 +32,6 @@ t.test('the example runs', async (t) => {
     payload: { input: 'Hello' }
   })
   t.match(response.json(), { text: 'You said: Hello' })
-})
-
-t.test('the table of codes is the catalogue', async (t) => {
-  const catalogue = Object.entries(http)
-    .filter(([name]) => name.startsWith('HTTP_ERR_'))
-    .map(([name, value]) => {
-      const error = new (value as typeof http.HTTP_ERR_UNKNOWN_RUNNABLE)('x', 'y')
-      t.equal(error.code, name)
-      return [name, String(error.statusCode)]
-    })
-  t.strictSame(
-    tableUnder('Errors').map(([code, statusCode]) => [code, statusCode]),
-    catalogue.toSorted(([a = ''], [b = '']) => a.localeCompare(b))
-  )
 })
 
 t.test('the table of options is the schema', async (t) => {

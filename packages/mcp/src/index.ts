@@ -1,3 +1,3 @@
 export { default } from './plugin.ts'
 export { McpOptionsSchema, type AskedCredentials, type McpOptions } from './options.ts'
-export * from './errors.ts'
+export * as errors from './errors.ts'

@@ -1,8 +1,7 @@
-import * as openAi from '@svc/openai'
 import { OpenAiOptionsSchema } from '@svc/openai'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
-import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
+import { optionNames, readReadme } from '@tools/wires/readme-tables'
 import { send } from '@tools/wires/agents'
 import t from 'tap'
 import { z } from 'zod'
@@ -13,10 +12,6 @@ const readme = readReadme(import.meta.dirname)
 const AsyncFunction = (async () => {}).constructor as new (
   ...names: string[]
 ) => (...values: unknown[]) => Promise<void>
-
-t.test('the table of errors is the catalogue', async (t) => {
-  checkErrorTable(t, readme, openAi, 'OPENAI_ERR_')
-})
 
 t.test('the table of options is the schema', async (t) => {
   t.strictSame(readme.firstColumn('Options'), optionNames(OpenAiOptionsSchema.properties))

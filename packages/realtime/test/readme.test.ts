@@ -1,6 +1,5 @@
-import * as realtime from '@svc/realtime'
 import { CLIENT_EVENTS, PROTOCOL_CODES, RealtimeOptionsSchema, SERVER_EVENTS } from '@svc/realtime'
-import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
+import { optionNames, readReadme } from '@tools/wires/readme-tables'
 import t from 'tap'
 import { CLOSE } from '../src/sockets/connection.ts'
 
@@ -16,7 +15,6 @@ t.test('the tables of codes are the catalogues', async (t) => {
     readme.firstColumn('Errors').filter((name) => /^[a-z_]+$/.test(name)),
     Object.keys(PROTOCOL_CODES).toSorted()
   )
-  checkErrorTable(t, readme, realtime, 'RT_ERR_')
   for (const code of Object.values(CLOSE)) t.match(readme.text, new RegExp(`^\\| (\\d+, )?${code}\\b`, 'm'))
 })
 

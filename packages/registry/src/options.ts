@@ -5,7 +5,6 @@ import {
   MAX_TIMER,
   objectSchema,
   optionsSchema,
-  REG_ERR_BAD_OPTION,
   requireOptions,
   WebhookSecretSchema,
   type Authenticate,
@@ -14,6 +13,7 @@ import {
   type RunLog,
   type Stores
 } from '@svc/contract'
+import { REG_ERR_BAD_OPTION } from '@svc/contract/errors'
 
 /** Options of a registry. */
 export interface RegistryOptions {

@@ -1,14 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { areInUse, bringerOf, noteEngine, requireNoEngine } from './app/engine-order.ts'
-import {
-  REG_ERR_PLUGIN_ORDER,
-  REG_ERR_REGISTERED_TWICE,
-  REG_ERR_STORE_IN_USE,
-  requireOptions,
-  type EventBus,
-  type Stores
-} from '@svc/contract'
+import { requireOptions, type EventBus, type Stores } from '@svc/contract'
+import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, PluginOptionsSchema, type EnginePluginOptions } from './options.ts'
 import type { ExposedRunnable } from './access/surfaces.ts'
 import { globalRegistry, type Registry } from './registry.ts'

@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
 import {
   GLOBAL_REGISTRY,
-  REG_ERR_NAME_TAKEN,
   requireOptions,
   RUNNABLE_KINDS,
   type Runnable,
   type RunnableDefinition,
   type RunnableKind
 } from '@svc/contract'
+import { REG_ERR_NAME_TAKEN } from '@svc/contract/errors'
 import { RegistryOptionsSchema, type RegistryOptions } from './options.ts'
 import { defineRunnable } from './runnables/define-runnable.ts'
 

@@ -1,4 +1,4 @@
-export { RUN_ERR_REJECTED, type ToolChoice } from '@svc/contract'
+export type { ToolChoice } from '@svc/contract'
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent, type AgentOptions, type ToolsFunction } from './agents/agent.ts'
@@ -109,4 +109,4 @@ export {
 export { traceEvents } from './events/trace-events.ts'
 export { channelName } from '@svc/registry'
 export { defaultEvents as events } from '@svc/registry/engine'
-export * from './errors.ts'
+export * as errors from './errors.ts'

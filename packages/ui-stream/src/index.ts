@@ -2,4 +2,4 @@ export { WireOptionsSchema as UiStreamOptionsSchema, type WireOptions as UiStrea
 export { default } from './plugin.ts'
 export { UiChunkSchema, type ChatMetadata, type UiChunk } from './wire/chunks.ts'
 export type { UiMessage, UiPart } from './wire/messages.ts'
-export * from './errors.ts'
+export * as errors from './errors.ts'

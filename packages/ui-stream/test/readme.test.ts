@@ -1,14 +1,9 @@
-import * as uiStream from '@svc/ui-stream'
 import { UiStreamOptionsSchema } from '@svc/ui-stream'
-import { checkErrorTable, optionNames, readReadme } from '@tools/wires/readme-tables'
+import { optionNames, readReadme } from '@tools/wires/readme-tables'
 import t from 'tap'
 import { ChatMetadataSchema } from '../src/wire/chunks.ts'
 
 const readme = readReadme(import.meta.dirname)
-
-t.test('the table of errors is the catalogue', async (t) => {
-  checkErrorTable(t, readme, uiStream, 'UI_ERR_')
-})
 
 t.test('the table of options is the schema', async (t) => {
   t.strictSame(readme.firstColumn('Options'), optionNames(UiStreamOptionsSchema.properties))

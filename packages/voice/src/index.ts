@@ -34,4 +34,4 @@ export type {
 export type { SpeechModel } from './speech/lift-speech.ts'
 export type { TranscriptionModel } from './speech/lift-transcription.ts'
 export type { ModelOfCall } from './speech/model-calls.ts'
-export * from './errors.ts'
+export * as errors from './errors.ts'

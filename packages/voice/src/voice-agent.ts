@@ -4,8 +4,6 @@ import {
   InputQueue,
   requireName,
   requireOptions,
-  RUN_ERR_CANCELED,
-  RUN_ERR_INPUT_NOT_FOUND,
   type AcceptedMessage,
   type ContentPart,
   type RunContext,
@@ -18,6 +16,7 @@ import {
   type VoiceRunnable,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED, RUN_ERR_INPUT_NOT_FOUND } from '@svc/contract/errors'
 import { requireInput } from '@svc/registry/engine'
 import {
   awaiting,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
+  errors,
   defineRunnable,
-  RUN_ERR_REJECTED,
   tellable,
   type RunContext,
   type Runnable,
@@ -52,12 +52,12 @@ class Stumble {
     for (let index = 0, count = random.below(4); index < count; index++) yield* this.#step(index, [])
     if (random.chance(0.2)) yield { type: 'structured', value: { by: this.#id } }
     const finishReason = random.pick(['stop', 'stop', 'length', 'content-filter', 'max-steps'] as const)
-    const errors = [
+    const thrown = [
       new Error('a secret'),
-      new RUN_ERR_REJECTED('Not today'),
+      new errors.RUN_ERR_REJECTED('Not today'),
       tellable({ code: 'APP_ERR_CLOSED', message: 'The shop is closed', statusCode: 409 })
     ]
-    if (fails) throw random.pick(errors)
+    if (fails) throw random.pick(thrown)
     yield { type: 'finish', finishReason }
   }
 

@@ -1,5 +1,4 @@
 import {
-  RUN_ERR_REJECTED,
   type RemoteSession,
   type RemoteSessionStore,
   type RunContext,
@@ -11,6 +10,7 @@ import {
   codeOf,
   requireOptions
 } from '@svc/contract'
+import { RUN_ERR_REJECTED } from '@svc/contract/errors'
 import { createInProcessRemoteSessionStore, defineRunnable } from '@svc/surface'
 import { hash } from 'node:crypto'
 import { answerRemote, sendMessage, toMessage, toMessageParts } from './answer-remote.ts'

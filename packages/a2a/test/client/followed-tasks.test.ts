@@ -1,4 +1,4 @@
-import { A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED, remoteAgent } from '@svc/a2a'
+import { errors, remoteAgent } from '@svc/a2a'
 import { createContext } from '@svc/registry'
 import t from 'tap'
 import type { TaskEvent, TaskState } from '../../src/model/task.ts'
@@ -18,7 +18,7 @@ for (const dialect of DIALECTS) {
   t.test(`${dialect.name}: a task that cannot be subscribed to any more is read`, async (t) => {
     const replies: Record<string, Reply> = {
       stream: [task('working')],
-      subscribe: new A2A_ERR_UNSUPPORTED('the task has ended'),
+      subscribe: new errors.A2A_ERR_UNSUPPORTED('the task has ended'),
       get: [task('completed', 'late')]
     }
     const { asked, options } = await serveFake(t, dialect, ({ operation }) => replies[operation]!)
@@ -34,7 +34,7 @@ for (const dialect of DIALECTS) {
   })
 
   t.test(`${dialect.name}: a task that is gone while it is followed ends the run`, async (t) => {
-    const gone = new A2A_ERR_TASK_NOT_FOUND()
+    const gone = new errors.A2A_ERR_TASK_NOT_FOUND()
     const { asked, options } = await serveFake(t, dialect, ({ operation }) =>
       operation === 'stream' ? [task('working')] : gone
     )

@@ -1,4 +1,4 @@
-import { A2A_ERR_BAD_PARAMS, A2A_ERR_TASK_NOT_FOUND, A2A_ERR_UNSUPPORTED, remoteAgent } from '@svc/a2a'
+import { errors, remoteAgent } from '@svc/a2a'
 import { createRunEngine } from '@svc/registry'
 import t, { type Test } from 'tap'
 import type { TaskEvent, TaskState } from '../../src/model/task.ts'
@@ -39,7 +39,10 @@ async function converse(t: Test, dialect: Dialect, replies: readonly Reply[], ru
 
 for (const dialect of DIALECTS) {
   t.test(`${dialect.name}: a task that is gone is left, and its context continued`, async (t) => {
-    for (const refusal of [new A2A_ERR_TASK_NOT_FOUND(), new A2A_ERR_UNSUPPORTED('the task has ended')]) {
+    for (const refusal of [
+      new errors.A2A_ERR_TASK_NOT_FOUND(),
+      new errors.A2A_ERR_UNSUPPORTED('the task has ended')
+    ]) {
       const again = task('t2', 'c1', 'completed', 'The red one.')
       const { said, asked, all } = await converse(t, dialect, [[waits], refusal, [again], [again]], 3)
       t.same(said, ['Which one?', 'The red one.', 'The red one.'])
@@ -55,8 +58,8 @@ for (const dialect of DIALECTS) {
   })
 
   t.test(`${dialect.name}: a context that is gone is left too`, async (t) => {
-    const gone = new A2A_ERR_TASK_NOT_FOUND()
-    const unknown = new A2A_ERR_BAD_PARAMS('contextId: unknown')
+    const gone = new errors.A2A_ERR_TASK_NOT_FOUND()
+    const unknown = new errors.A2A_ERR_BAD_PARAMS('contextId: unknown')
     const anew = task('t2', 'c2', 'completed', 'Hello.')
     const { said, asked } = await converse(t, dialect, [[waits], gone, unknown, [anew], [anew]], 3)
     t.same(said, ['Which one?', 'Hello.', 'Hello.'])
@@ -70,14 +73,14 @@ for (const dialect of DIALECTS) {
   })
 
   t.test(`${dialect.name}: a refusal that remains is the error`, async (t) => {
-    const gone = new A2A_ERR_TASK_NOT_FOUND()
+    const gone = new errors.A2A_ERR_TASK_NOT_FOUND()
     const { said, asked } = await converse(t, dialect, [[waits], gone, gone, gone], 2)
     t.match(said[1], /^A2A_ERR_REMOTE .*-32001/)
     t.equal(asked.length, 4)
   })
 
   t.test(`${dialect.name}: other refusals leave the task as it is`, async (t) => {
-    const bad = new A2A_ERR_BAD_PARAMS('content: does not fit')
+    const bad = new errors.A2A_ERR_BAD_PARAMS('content: does not fit')
     const done = task('t1', 'c1', 'completed', 'Thanks.')
     const { said, asked } = await converse(t, dialect, [[waits], bad, [done]], 3)
     t.match(said[1], /^A2A_ERR_REMOTE .*-32602/)
@@ -86,7 +89,7 @@ for (const dialect of DIALECTS) {
       ['t1', 'c1'],
       ['t1', 'c1']
     ])
-    const none = await converse(t, dialect, [new A2A_ERR_UNSUPPORTED('streams')], 1)
+    const none = await converse(t, dialect, [new errors.A2A_ERR_UNSUPPORTED('streams')], 1)
     t.match(none.said[0], /^A2A_ERR_REMOTE .*-32004/, 'without a task, -32004 says something else')
     t.equal(none.asked.length, 1)
   })
@@ -129,7 +132,7 @@ t.test('a task that is lost while it asks ends the run, and the next message beg
       }
     }
   }
-  const gone = new A2A_ERR_TASK_NOT_FOUND()
+  const gone = new errors.A2A_ERR_TASK_NOT_FOUND()
   const left: Reply[] = [[asks], gone, gone, [task('t2', 'c1', 'completed', 'Hello.')]]
   const messages: Asked[] = []
   const { options } = await serveFake(t, DIALECTS[0]!, (asked) => {

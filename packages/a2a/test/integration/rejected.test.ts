@@ -1,4 +1,4 @@
-import { RUN_ERR_REJECTED, type RunnableDefinition } from '@svc/registry'
+import { errors, type RunnableDefinition } from '@svc/registry'
 import t from 'tap'
 import { askByRpc } from '../helpers/ask.ts'
 import { buildApp, say, sayV1 } from '../helpers/build-app.ts'
@@ -12,7 +12,7 @@ const clerk: RunnableDefinition = {
   async run(input, context) {
     if (input === 'break') throw new Error('broken')
     if (input === 'wait') await context.ask({ message: 'Sure?' })
-    throw new RUN_ERR_REJECTED(reason)
+    throw new errors.RUN_ERR_REJECTED(reason)
   }
 }
 const rejected = 'TASK_STATE_REJECTED'

@@ -1,4 +1,5 @@
-import { encodePieces, RUN_ERR_SUSPENDED, type LogEntry, type PartOf } from '@svc/contract'
+import { encodePieces, type LogEntry, type PartOf } from '@svc/contract'
+import { RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import type { SseProjection } from '@svc/surface'
 import { sizeOfEntry } from '@svc/contract/stores'
 import type { AgUiEvent } from '../wire/events.ts'

@@ -1,4 +1,5 @@
-import { reachesOwner, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE, type RunSummary } from '@svc/contract'
+import { reachesOwner, type RunSummary } from '@svc/contract'
+import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE } from '@svc/contract/errors'
 import {
   answerInputs,
   mayAnswer,

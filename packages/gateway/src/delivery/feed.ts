@@ -1,4 +1,5 @@
-import { isPromise, nextTurn, RUN_ERR_NOT_FOUND, type LogEntry, type RunResult } from '@svc/contract'
+import { isPromise, nextTurn, type LogEntry, type RunResult } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { formatPosition, loadResult, type EntryReader, type LogHost } from '@svc/surface'
 import type { Outlet } from './outlet.ts'
 import { projectPart, type Projection, type ServerEvent } from './project-part.ts'

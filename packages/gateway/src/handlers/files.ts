@@ -1,4 +1,4 @@
-import { RUN_ERR_BAD_RANGE } from '@svc/contract'
+import { RUN_ERR_BAD_RANGE } from '@svc/contract/errors'
 import { readBytes, requireFile, requireRun } from '@svc/surface'
 import { GTW_ERR_BAD_PAYLOAD } from '../errors.ts'
 import type { FileChunk } from '../events/acknowledgements.ts'

@@ -1,4 +1,5 @@
-import { isAdmin, reachesOwner, RUN_ERR_DELIVERY_NOT_FOUND, type Principal } from '@svc/contract'
+import { isAdmin, reachesOwner, type Principal } from '@svc/contract'
+import { RUN_ERR_DELIVERY_NOT_FOUND } from '@svc/contract/errors'
 import { type OwnedDelivery } from '@svc/surface'
 import { formatSeqCursor } from '@svc/contract/stores'
 import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'

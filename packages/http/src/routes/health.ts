@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RUN_ERR_DRAINING, RUN_ERR_NO_LEASE, RUN_ERR_RECOVERING } from '@svc/contract'
+import { RUN_ERR_DRAINING, RUN_ERR_NO_LEASE, RUN_ERR_RECOVERING } from '@svc/contract/errors'
 import { errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 

@@ -1,10 +1,5 @@
-import {
-  isAdmin,
-  reachesOwner,
-  RUN_ERR_SCHEDULE_NOT_FOUND,
-  ScheduleChangeSchema,
-  type Principal
-} from '@svc/contract'
+import { isAdmin, reachesOwner, ScheduleChangeSchema, type Principal } from '@svc/contract'
+import { RUN_ERR_SCHEDULE_NOT_FOUND } from '@svc/contract/errors'
 import { ProviderKeys, requireAllowed, requireExposed, sendJson, type OwnedSchedule } from '@svc/surface'
 import { formatRunCursor } from '@svc/contract/stores'
 import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'

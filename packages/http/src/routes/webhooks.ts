@@ -1,10 +1,5 @@
-import {
-  isAdmin,
-  reachesOwner,
-  RUN_ERR_WEBHOOK_NOT_FOUND,
-  WebhookChangeSchema,
-  type Principal
-} from '@svc/contract'
+import { isAdmin, reachesOwner, WebhookChangeSchema, type Principal } from '@svc/contract'
+import { RUN_ERR_WEBHOOK_NOT_FOUND } from '@svc/contract/errors'
 import { sendJson, type OwnedWebhook } from '@svc/surface'
 import { formatRunCursor } from '@svc/contract/stores'
 import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'

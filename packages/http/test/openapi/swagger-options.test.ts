@@ -1,8 +1,8 @@
-import http, { HTTP_ERR_BAD_OPTION, type HttpOptions } from '@svc/http'
+import http, { errors, type HttpOptions } from '@svc/http'
 import Fastify from 'fastify'
 import t from 'tap'
 
-const { code } = new HTTP_ERR_BAD_OPTION('')
+const { code } = new errors.HTTP_ERR_BAD_OPTION('')
 
 t.test('invalid options are named', async (t) => {
   const bad: [unknown, RegExp][] = [

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { createInProcessStores, RUN_ERR_NOT_FOUND, type NewFile, type RunResult } from '@svc/registry'
+import { errors, createInProcessStores, type NewFile, type RunResult } from '@svc/registry'
 import * as fc from 'fast-check'
 import { launchChromium, needsChromium } from '@tools/wires/chromium'
 import t, { type Test } from 'tap'
@@ -166,7 +166,7 @@ t.test('a file that is removed before the first byte', async (t) => {
     t,
     // oxlint-disable-next-line require-yield -- it fails first
     filesOf(5, async function* () {
-      throw new RUN_ERR_NOT_FOUND(runId)
+      throw new errors.RUN_ERR_NOT_FOUND(runId)
     })
   )
   await requireError(t, await get(path), 404, 'RUN_ERR_NOT_FOUND')

@@ -1,12 +1,12 @@
 import {
   codeOf,
-  RUN_ERR_INPUT_NOT_FOUND,
   type ApprovalAnswer,
   type AskingPart,
   type InputAnswer,
   type Principal,
   type RunLog
 } from '@svc/contract'
+import { RUN_ERR_INPUT_NOT_FOUND } from '@svc/contract/errors'
 import { answerInputs, type GivenAnswer } from '@svc/surface'
 import type { Message } from '../protocol/message.ts'
 import type { Surface } from '../surface.ts'

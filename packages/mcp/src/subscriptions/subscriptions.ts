@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { RUN_ERR_DRAINING } from '@svc/contract'
+import { RUN_ERR_DRAINING } from '@svc/contract/errors'
 import { onReplyOver, type Exposed } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { MCP_ERR_TOO_MANY_SUBSCRIPTIONS } from '../errors.ts'

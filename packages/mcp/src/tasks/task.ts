@@ -1,4 +1,5 @@
-import { codeOf, RUN_ERR_NOT_FOUND, type RunSummary } from '@svc/contract'
+import { codeOf, type RunSummary } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { readPresent, requireAllowed, requireRun } from '@svc/surface'
 import { answerElicitations, toInputRequests, type InputRequests } from '../inputs/elicitation.ts'
 import type { ToolResult } from '../protocol/message.ts'

@@ -2,15 +2,13 @@ import { hash } from 'node:crypto'
 import {
   codeOf,
   errorFromStored,
-  RUN_ERR_CANCELED,
-  RUN_ERR_FAILED,
-  RUN_ERR_SUSPENDED,
   type Principal,
   type RunBody,
   type Runnable,
   type RunnableKind,
   type RunSummary
 } from '@svc/contract'
+import { RUN_ERR_CANCELED, RUN_ERR_FAILED, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import {
   answerInputs,
   createSseStream,

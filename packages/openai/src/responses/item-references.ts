@@ -1,4 +1,5 @@
-import { codeOf, RUN_ERR_NOT_FOUND, type Principal } from '@svc/contract'
+import { codeOf, type Principal } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { readPresent, requireRun } from '@svc/surface'
 import { OPENAI_ERR_UNKNOWN_ITEM } from '../errors.ts'
 import type { Surface } from '../surface.ts'

@@ -1,11 +1,5 @@
-import {
-  codeOf,
-  isTerminalStatus,
-  RUN_ERR_NOT_FOUND,
-  RUN_ERR_SUSPENDED,
-  type Principal,
-  type RunSummary
-} from '@svc/contract'
+import { codeOf, isTerminalStatus, type Principal, type RunSummary } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import { readPresent, requireRun, reserveMemory } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_UNKNOWN_RESPONSE } from '../errors.ts'

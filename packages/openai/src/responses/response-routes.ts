@@ -1,4 +1,4 @@
-import { RUN_ERR_FILE_NOT_FOUND } from '@svc/contract'
+import { RUN_ERR_FILE_NOT_FOUND } from '@svc/contract/errors'
 import { jsonReply, requireRun, sendFile, sendJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { readFileId } from '../files/file-urls.ts'

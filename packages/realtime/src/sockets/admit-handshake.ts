@@ -1,12 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  ANONYMOUS,
-  defined,
-  isVoiceRunnable,
-  unlessLate,
-  VOICE_ERR_NOT_A_VOICE,
-  type Principal
-} from '@svc/contract'
+import { ANONYMOUS, defined, isVoiceRunnable, unlessLate, type Principal } from '@svc/contract'
+import { VOICE_ERR_NOT_A_VOICE } from '@svc/contract/errors'
 import {
   identify,
   isForeignOrigin,

@@ -4,12 +4,12 @@ import {
   defined,
   MAX_TIMER,
   randomId,
-  RUN_ERR_NOT_FOUND,
   type Awaitable,
   type Principal,
   type RunLog,
   type VoiceOutput
 } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { logFault, type CallConnection, type CallEnd, type LiveCall } from '@svc/surface'
 import type { WebSocket } from 'ws'
 import { Conversation } from '../conversation/conversation.ts'

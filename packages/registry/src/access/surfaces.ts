@@ -3,7 +3,6 @@ import {
   createScopeFilter,
   GLOBAL_REGISTRY,
   NO_REGISTRY,
-  REG_ERR_ID_SHARED,
   RUNNABLE_KINDS,
   type Authorize,
   type Runnable,
@@ -11,6 +10,7 @@ import {
   type RunnableKind,
   type RunScope
 } from '@svc/contract'
+import { REG_ERR_ID_SHARED } from '@svc/contract/errors'
 import { createRegistry, type Registry } from '../registry.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
 import { isSame } from '../runnables/define-runnable.ts'

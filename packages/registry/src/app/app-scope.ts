@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defined, REG_ERR_OLD_NODE } from '@svc/contract'
+import { defined } from '@svc/contract'
+import { REG_ERR_OLD_NODE } from '@svc/contract/errors'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 
 // One per process, even if several copies of the package are installed.

@@ -1,4 +1,5 @@
-import { isTerminalStatus, RUN_ERR_TERMINAL, type LeftTurn, type Stores } from '@svc/contract'
+import { isTerminalStatus, type LeftTurn, type Stores } from '@svc/contract'
+import { RUN_ERR_TERMINAL } from '@svc/contract/errors'
 import type { LiveRuns } from './live-runs.ts'
 import { AFTER_ALL, readEntries, type LogHost } from './log/log-reader.ts'
 import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'

@@ -1,11 +1,6 @@
 import {
   ANONYMOUS,
   isTerminalStatus,
-  RUN_ERR_DRAINING,
-  RUN_ERR_KEY_REUSED,
-  RUN_ERR_NO_LEASE,
-  RUN_ERR_NOT_FOUND,
-  RUN_ERR_TERMINAL,
   type ApprovalAnswer,
   type EventBus,
   type InputAnswer,
@@ -15,6 +10,13 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
+import {
+  RUN_ERR_DRAINING,
+  RUN_ERR_KEY_REUSED,
+  RUN_ERR_NO_LEASE,
+  RUN_ERR_NOT_FOUND,
+  RUN_ERR_TERMINAL
+} from '@svc/contract/errors'
 import type { Surfaces } from '../access/surfaces.ts'
 import { ENGINE_DEFAULTS, requireEngineOptions, type RunEngineOptions } from '../options.ts'
 import { requireNode } from '../app/app-scope.ts'

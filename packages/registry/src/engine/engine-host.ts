@@ -5,7 +5,6 @@ import {
   codeOf,
   defined,
   isTerminalStatus,
-  RUN_ERR_INTERRUPTED,
   SILENT_LOG,
   toLoggable,
   type Awaitable,
@@ -17,6 +16,7 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_INTERRUPTED } from '@svc/contract/errors'
 import { createEventBus } from '../events/event-bus.ts'
 import { QueuedRuns, type QueueHost } from '../queue/queued-runs.ts'
 import { ENGINE_DEFAULTS, type RecordOptions, type RunEngineOptions } from '../options.ts'

@@ -3,9 +3,6 @@ import {
   errorFromPart,
   isPromise,
   isTerminalPart,
-  RUN_ERR_CANCELED,
-  RUN_ERR_STORE,
-  RUN_ERR_SUSPENDED,
   type Awaitable,
   type EventBus,
   type InputOutcome,
@@ -24,6 +21,7 @@ import {
   type Stores,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import { leaveStream } from '../runnables/collect-stream.ts'
 import { isReplayed, takeRecord } from './journal/part-record.ts'
 import { requirePart, wholePart } from './log/encode-part.ts'

@@ -1,12 +1,10 @@
+import { ANONYMOUS, setNewest, type Stores } from '@svc/contract'
 import {
-  ANONYMOUS,
   RUN_ERR_DRAINING,
   RUN_ERR_OVERLOADED,
   RUN_ERR_TOO_MANY_RUNS,
-  RUN_ERR_WAITING_LIMIT,
-  setNewest,
-  type Stores
-} from '@svc/contract'
+  RUN_ERR_WAITING_LIMIT
+} from '@svc/contract/errors'
 import { PassingMap } from '@svc/contract/stores'
 import { ENGINE_DEFAULTS, type EngineLimits } from '../options.ts'
 import type { LiveRun } from './live-run.ts'

@@ -15,10 +15,6 @@ import {
   isTellable,
   MessageInputSchema,
   NO_METADATA,
-  RUN_ERR_BAD_INPUT,
-  RUN_ERR_BAD_SCHEMA,
-  RUN_ERR_NO_CONVERSATION,
-  RUN_ERR_TOOL_NAME_TAKEN,
   RunMetadataSchema,
   StopTextsSchema,
   TextContentPartSchema,
@@ -36,6 +32,12 @@ import {
   type StandardSchema,
   type ToolChoice
 } from '@svc/contract'
+import {
+  RUN_ERR_BAD_INPUT,
+  RUN_ERR_BAD_SCHEMA,
+  RUN_ERR_NO_CONVERSATION,
+  RUN_ERR_TOOL_NAME_TAKEN
+} from '@svc/contract/errors'
 import { Type, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import type { CallerOptions, StartOptions } from './start-options.ts'

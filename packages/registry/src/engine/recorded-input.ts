@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import {
   randomId,
-  RUN_ERR_DAMAGED,
   toLoggable,
   type Awaitable,
   type FileContent,
@@ -12,6 +11,7 @@ import {
   type StoredFile,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_DAMAGED } from '@svc/contract/errors'
 import { Type, type Static } from '@sinclair/typebox'
 import { badInput } from './prepare-start.ts'
 

@@ -4,14 +4,13 @@ import {
   isPromise,
   isTerminalPart,
   isTerminalStatus,
-  RUN_ERR_NOT_FOUND,
-  RUN_ERR_SUSPENDED,
   RunResultBuilder,
   type NumberedPart,
   type RunResult,
   type RunSummary,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import { readEntries, type LogHost } from './log/log-reader.ts'
 import type { Run, RunEngine } from './run-engine.ts'
 

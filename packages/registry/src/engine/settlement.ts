@@ -1,7 +1,6 @@
 import {
   callNextTurn,
   codeOf,
-  RUN_ERR_CANCELED,
   toLoggable,
   toPartError,
   toStoredError,
@@ -14,6 +13,7 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { emitEvent, isHeard, type EventOrigin } from '../events/event-bus.ts'
 import { originOf } from '../runnables/define-runnable.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'

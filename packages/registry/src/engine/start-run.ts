@@ -2,12 +2,12 @@ import {
   codeOf,
   isPromise,
   isRefusedStart,
-  RUN_ERR_STORE,
   type Awaitable,
   type RunInput,
   type RunSummary,
   type WhenBusy
 } from '@svc/contract'
+import { RUN_ERR_STORE } from '@svc/contract/errors'
 import type { PreparedWebhook } from '../webhooks/webhooks.ts'
 import type { EngineHost } from './engine-host.ts'
 import { keepRecorded, type RecordedInput } from './recorded-input.ts'

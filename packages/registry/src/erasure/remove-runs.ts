@@ -2,11 +2,11 @@ import {
   codeOf,
   isTerminalStatus,
   nextTurn,
-  RUN_ERR_NOT_ENDED,
   type OwnedRunQuery,
   type SessionKey,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_NOT_ENDED } from '@svc/contract/errors'
 import { AFTER_ALL, readEntries, type LogHost } from '../engine/log/log-reader.ts'
 import type { RunEngine } from '../engine/run-engine.ts'
 

@@ -1,12 +1,12 @@
 import {
   isTerminalStatus,
   memorySpaceOf,
-  RUN_ERR_NOT_ENDED,
   sessionKeyText,
   type EndTurn,
   type SessionKey,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_NOT_ENDED } from '@svc/contract/errors'
 import {
   deadlineOf,
   EndingRuns,

@@ -1,10 +1,5 @@
-import {
-  isTerminalStatus,
-  RUN_ERR_NOT_ENDED,
-  type OwnedSessions,
-  type SessionKey,
-  type Stores
-} from '@svc/contract'
+import { isTerminalStatus, type OwnedSessions, type SessionKey, type Stores } from '@svc/contract'
+import { RUN_ERR_NOT_ENDED } from '@svc/contract/errors'
 import {
   deadlineOf,
   EndingRuns,

@@ -1,9 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   ANONYMOUS,
-  RUN_ERR_NOT_QUEUEABLE,
-  RUN_ERR_SCHEDULE_BINARY,
-  RUN_ERR_STORE,
   toLoggable,
   type NextRun,
   type QueuedStart,
@@ -13,6 +10,7 @@ import {
   type RunSummary,
   type StoredRun
 } from '@svc/contract'
+import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY, RUN_ERR_STORE } from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, type QueueOptions, type RecordOptions } from '../options.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import { keepInput, toRecordedInput, type KeptInput, type RecordedInput } from '../engine/recorded-input.ts'

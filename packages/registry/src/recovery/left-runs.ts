@@ -1,8 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import {
   codeOf,
-  RUN_ERR_INTERRUPTED,
-  RUN_ERR_STORE,
   toLoggable,
   toPartError,
   toStoredError,
@@ -10,6 +8,7 @@ import {
   type LogEntry,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_INTERRUPTED, RUN_ERR_STORE } from '@svc/contract/errors'
 import { encodePart, timeAfter, timeOfEntry } from '../engine/log/encode-part.ts'
 import { RunProgress } from '../engine/log/part-writer.ts'
 import { isTurnSaved, leaveTurn } from '../turns/leave-turn.ts'

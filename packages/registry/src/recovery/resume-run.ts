@@ -4,8 +4,6 @@ import {
   ConversationSchema,
   defined,
   isTerminalStatus,
-  RUN_ERR_KEY_GONE,
-  RUN_ERR_POISONED,
   StopTextsSchema,
   ToolChoiceSchema,
   WhenBusySchema,
@@ -20,6 +18,7 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_KEY_GONE, RUN_ERR_POISONED } from '@svc/contract/errors'
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Surfaces } from '../access/surfaces.ts'

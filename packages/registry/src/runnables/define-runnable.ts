@@ -3,10 +3,8 @@ import {
   defined,
   findFaults,
   formatFaults,
-  REG_ERR_BAD_RUNNABLE,
   requireKind,
   requireName,
-  RUN_ERR_BAD_RESULT,
   RunnableCardSchema,
   type ReplyKind,
   type RunContext,
@@ -22,6 +20,7 @@ import {
   type WhenBusy,
   type YieldedPart
 } from '@svc/contract'
+import { REG_ERR_BAD_RUNNABLE, RUN_ERR_BAD_RESULT } from '@svc/contract/errors'
 import { createContext } from '../engine/context.ts'
 import { collectStream } from './collect-stream.ts'
 

@@ -1,9 +1,6 @@
 import {
   codeOf,
   isTellable,
-  RUN_ERR_FAILED,
-  RUN_ERR_SCHEDULE_NO_RUNNABLE,
-  RUN_ERR_SCHEDULE_REFUSED,
   type Authorize,
   type QueuedStart,
   type RunInput,
@@ -15,6 +12,7 @@ import {
   type StoredSchedule,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_FAILED, RUN_ERR_SCHEDULE_NO_RUNNABLE, RUN_ERR_SCHEDULE_REFUSED } from '@svc/contract/errors'
 import type { Surfaces } from '../access/surfaces.ts'
 import { resolveAuthorize } from '../access/policy.ts'
 import type { StartOptions } from '../engine/start-options.ts'

@@ -2,12 +2,6 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
   findFaults,
   formatFaults,
-  RUN_ERR_BAD_SCHEDULE,
-  RUN_ERR_SCHEDULE_CRON,
-  RUN_ERR_SCHEDULE_NEVER,
-  RUN_ERR_SCHEDULE_PAST,
-  RUN_ERR_SCHEDULE_TIME_ZONE,
-  RUN_ERR_SCHEDULE_TOO_OFTEN,
   ScheduleChangeSchema,
   type Fault,
   type Schedule,
@@ -15,6 +9,14 @@ import {
   type SchedulePlan,
   type StoredSchedule
 } from '@svc/contract'
+import {
+  RUN_ERR_BAD_SCHEDULE,
+  RUN_ERR_SCHEDULE_CRON,
+  RUN_ERR_SCHEDULE_NEVER,
+  RUN_ERR_SCHEDULE_PAST,
+  RUN_ERR_SCHEDULE_TIME_ZONE,
+  RUN_ERR_SCHEDULE_TOO_OFTEN
+} from '@svc/contract/errors'
 import { Cron, CronPattern } from 'croner'
 
 const SECOND = 1_000

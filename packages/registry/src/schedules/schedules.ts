@@ -2,11 +2,6 @@ import {
   ANONYMOUS,
   defined,
   randomId,
-  RUN_ERR_SCHEDULE_CHANGED,
-  RUN_ERR_SCHEDULE_NO_RUNNABLE,
-  RUN_ERR_SCHEDULE_NOT_FOUND,
-  RUN_ERR_SCHEDULE_PAST,
-  RUN_ERR_SCHEDULES_NOT_KEPT,
   timeOf,
   toLoggable,
   type Principal,
@@ -19,6 +14,13 @@ import {
   type ScheduleStore,
   type StoredSchedule
 } from '@svc/contract'
+import {
+  RUN_ERR_SCHEDULE_CHANGED,
+  RUN_ERR_SCHEDULE_NO_RUNNABLE,
+  RUN_ERR_SCHEDULE_NOT_FOUND,
+  RUN_ERR_SCHEDULE_PAST,
+  RUN_ERR_SCHEDULES_NOT_KEPT
+} from '@svc/contract/errors'
 import type { StartOptions } from '../engine/start-options.ts'
 import { ENGINE_DEFAULTS } from '../options.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'

@@ -1,7 +1,4 @@
 import {
-  RUN_ERR_BAD_POSITION,
-  RUN_ERR_LOG_GONE,
-  RUN_ERR_SESSION_NOT_FOUND,
   sessionKeyText,
   type Awaitable,
   type SessionIndex,
@@ -10,6 +7,7 @@ import {
   type StoredSession,
   type StreamLog
 } from '@svc/contract'
+import { RUN_ERR_BAD_POSITION, RUN_ERR_LOG_GONE, RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
 
 // Runs looked up at once.
 const PAGE = 32

@@ -3,11 +3,6 @@ import {
   formatFaults,
   isPromise,
   randomId,
-  RUN_ERR_BAD_POSITION,
-  RUN_ERR_BAD_SESSION,
-  RUN_ERR_LOG_GONE,
-  RUN_ERR_SESSION_NOT_FOUND,
-  RUN_ERR_SESSIONS_NOT_KEPT,
   SessionFieldsSchema,
   SessionForkSchema,
   sessionKeyText,
@@ -27,6 +22,13 @@ import {
   type StoredSession,
   type Stores
 } from '@svc/contract'
+import {
+  RUN_ERR_BAD_POSITION,
+  RUN_ERR_BAD_SESSION,
+  RUN_ERR_LOG_GONE,
+  RUN_ERR_SESSION_NOT_FOUND,
+  RUN_ERR_SESSIONS_NOT_KEPT
+} from '@svc/contract/errors'
 import {
   isEnd,
   LogReader,

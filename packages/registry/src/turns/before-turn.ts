@@ -6,12 +6,6 @@ import {
   isRefusedStart,
   isTerminalStatus,
   randomId,
-  RUN_ERR_KEY_REUSED,
-  RUN_ERR_NO_TURN,
-  RUN_ERR_NOT_FOUND,
-  RUN_ERR_SESSION_BUSY,
-  RUN_ERR_STORE,
-  RUN_ERR_WHEN_BUSY,
   type RunInput,
   type Runnable,
   type RunSummary,
@@ -21,6 +15,14 @@ import {
   type Stores,
   type WhenBusy
 } from '@svc/contract'
+import {
+  RUN_ERR_KEY_REUSED,
+  RUN_ERR_NO_TURN,
+  RUN_ERR_NOT_FOUND,
+  RUN_ERR_SESSION_BUSY,
+  RUN_ERR_STORE,
+  RUN_ERR_WHEN_BUSY
+} from '@svc/contract/errors'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { StartOptions } from '../engine/start-options.ts'
 import type { RegistryIds } from '../engine/run-host.ts'

@@ -1,11 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  isTerminalStatus,
-  RUN_ERR_KEY_REUSED,
-  RUN_ERR_STORE,
-  type StoredSteer,
-  type Stores
-} from '@svc/contract'
+import { isTerminalStatus, type StoredSteer, type Stores } from '@svc/contract'
+import { RUN_ERR_KEY_REUSED, RUN_ERR_STORE } from '@svc/contract/errors'
 import type { LiveRuns } from '../engine/live-runs.ts'
 import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
 import { steerOf, steerRun } from './steering.ts'

@@ -1,5 +1,4 @@
 import {
-  RUN_ERR_CANCELED,
   type ContentReference,
   type LeftTurn,
   type Part,
@@ -9,6 +8,7 @@ import {
   type StoredRun,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { steerOf } from './steering.ts'
 
 type UserMessage = Extract<SessionMessage, { role: 'user' }>

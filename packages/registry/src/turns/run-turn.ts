@@ -2,7 +2,6 @@ import {
   ANONYMOUS,
   defined,
   isPromise,
-  RUN_ERR_WHEN_BUSY,
   sessionKeyText,
   WhenBusySchema,
   type Awaitable,
@@ -18,6 +17,7 @@ import {
   type TurnPlace,
   type WhenBusy
 } from '@svc/contract'
+import { RUN_ERR_WHEN_BUSY } from '@svc/contract/errors'
 import type { SessionNotices, TransientPart, TransientParts } from '../engine/log/log-reader.ts'
 import type { PartWriter } from '../engine/log/part-writer.ts'
 import type { CountedRun, RunHost } from '../engine/run-host.ts'

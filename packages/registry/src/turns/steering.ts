@@ -1,4 +1,5 @@
-import { RUN_ERR_STORE, type PartOf, type Steer, type Steering, type SteeringMessage } from '@svc/contract'
+import { type PartOf, type Steer, type Steering, type SteeringMessage } from '@svc/contract'
+import { RUN_ERR_STORE } from '@svc/contract/errors'
 import type { PartWriter } from '../engine/log/part-writer.ts'
 
 /** The messages that have joined a run, in the order of its log. */

@@ -4,8 +4,6 @@ import {
   backoffDelay,
   findFaults,
   formatFaults,
-  RUN_ERR_BAD_WEBHOOK,
-  RUN_ERR_WEBHOOK_URL,
   WebhookChangeSchema,
   type ClaimedDelivery,
   type DeliveryOutcome,
@@ -15,6 +13,7 @@ import {
   type WebhookChange,
   type WebhookEvent
 } from '@svc/contract'
+import { RUN_ERR_BAD_WEBHOOK, RUN_ERR_WEBHOOK_URL } from '@svc/contract/errors'
 import {
   readTarget,
   requirePublicTarget,

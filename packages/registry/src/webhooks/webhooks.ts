@@ -2,11 +2,6 @@ import {
   ANONYMOUS,
   defined,
   randomId,
-  RUN_ERR_DELIVERY_NOT_DEAD,
-  RUN_ERR_DELIVERY_NOT_FOUND,
-  RUN_ERR_WEBHOOK_NO_SECRET,
-  RUN_ERR_WEBHOOK_NOT_FOUND,
-  RUN_ERR_WEBHOOKS_NOT_KEPT,
   timeOf,
   WEBHOOK_EVENTS,
   type DeliveryQuery,
@@ -22,6 +17,13 @@ import {
   type WebhookQuery,
   type WebhookStore
 } from '@svc/contract'
+import {
+  RUN_ERR_DELIVERY_NOT_DEAD,
+  RUN_ERR_DELIVERY_NOT_FOUND,
+  RUN_ERR_WEBHOOK_NO_SECRET,
+  RUN_ERR_WEBHOOK_NOT_FOUND,
+  RUN_ERR_WEBHOOKS_NOT_KEPT
+} from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, type EngineLimits, type WebhookOptions } from '../options.ts'
 import { badWebhook, newSecret, requireWebhook } from './send-message.ts'
 import { DueMessages, type DueRules, type WebhookHost } from './due-messages.ts'

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import {
+  errors,
   createInProcessStores,
   defineRunnable,
-  RUN_ERR_REJECTED,
   Secret,
   type CredentialsAnswer,
   type RunContext,
@@ -147,7 +147,7 @@ t.test('a run that rejects what it is asked fails with its reason', async (t) =>
     kind: 'agent',
     name: 'rejecting',
     run() {
-      throw new RUN_ERR_REJECTED('100 % of it is none of my business')
+      throw new errors.RUN_ERR_REJECTED('100 % of it is none of my business')
     }
   })
   const run = await engine.start(rejecting, 'x')

@@ -1,4 +1,4 @@
-import { createRunEngine, defineRunnable, RUN_ERR_FAILED, type RunnableDefinition } from '@svc/registry'
+import { errors, createRunEngine, defineRunnable, type RunnableDefinition } from '@svc/registry'
 import { t } from 'tap'
 
 function counting(): { times: () => number; go: () => void; definition: RunnableDefinition } {
@@ -13,7 +13,7 @@ function counting(): { times: () => number; go: () => void; definition: Runnable
       async *stream(input) {
         times++
         await promise
-        if (input === 'fail') throw new RUN_ERR_FAILED()
+        if (input === 'fail') throw new errors.RUN_ERR_FAILED()
         yield { type: 'text', text: String(input) }
       }
     }

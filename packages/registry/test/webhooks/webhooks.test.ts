@@ -1,9 +1,8 @@
 import {
+  errors,
   createInProcessStores,
   createRunEngine,
   defineRunnable,
-  RUN_ERR_STORE,
-  RUN_ERR_TOO_MANY_RUNS,
   type NewWebhook,
   type RunEngineOptions,
   type Stores
@@ -185,7 +184,7 @@ t.test('a start that is refused, or that the store fails, leaves no webhook', as
   const engine = build(t, { stores: open })
   const webhook = { url: 'http://127.0.0.1:1/hook', secrets: [secret] }
   for (const queue of [false, true]) {
-    for (const err of [new RUN_ERR_TOO_MANY_RUNS(), new RUN_ERR_STORE()]) {
+    for (const err of [new errors.RUN_ERR_TOO_MANY_RUNS(), new errors.RUN_ERR_STORE()]) {
       createRun.fault = err
       t.equal(await codeOf(() => engine.start(echo, 'hi', { webhook, queue })), err.code)
     }

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
-  RUN_ERR_APPROVAL_DENIED,
   toLoggable,
   type ApprovalOutcome,
   type ApprovalRequest,
   type Awaitable,
   type RunContext
 } from '@svc/contract'
+import { RUN_ERR_APPROVAL_DENIED } from '@svc/contract/errors'
 import type { RunEvents } from '../events/events.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 

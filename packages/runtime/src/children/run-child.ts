@@ -1,7 +1,6 @@
 import {
   addUsage,
   errorFromPart,
-  RUN_ERR_CANCELED,
   RunResultBuilder,
   toPartError,
   toStoredError,
@@ -15,6 +14,7 @@ import {
   type RunResult,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import {
   completeFinish,
   hasReport,

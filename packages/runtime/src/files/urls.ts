@@ -3,13 +3,8 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { Type, type TSchema } from '@sinclair/typebox'
-import {
-  millisecondsSchema,
-  RUN_ERR_BAD_INPUT,
-  type ContentPart,
-  type ContentReference,
-  type MessageInput
-} from '@svc/contract'
+import { millisecondsSchema, type ContentPart, type ContentReference, type MessageInput } from '@svc/contract'
+import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { createPublicLookup, isPublicHost, sha256Of } from '@svc/registry/engine'
 import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
 

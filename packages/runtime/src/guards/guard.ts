@@ -1,13 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { Type, type TSchema } from '@sinclair/typebox'
-import {
-  millisecondsSchema,
-  RUN_ERR_CANCELED,
-  toLoggable,
-  within,
-  type Awaitable,
-  type RunContext
-} from '@svc/contract'
+import { millisecondsSchema, toLoggable, within, type Awaitable, type RunContext } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { RUN_ERR_FIRST_TOKEN_TIMEOUT, RUN_ERR_TIMEOUT, RUN_ERR_TOKEN_TIMEOUT } from '../errors.ts'
 
 export { unlessAborted } from '@svc/contract'

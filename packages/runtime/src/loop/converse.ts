@@ -1,13 +1,9 @@
-import {
-  isPromise,
-  RUN_ERR_CANCELED,
-  type Awaitable,
-  type FinishReason,
-  type YieldedPart
-} from '@svc/contract'
+import { isPromise, type Awaitable, type FinishReason, type YieldedPart } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { interleave, type PartChannel } from '../children/run-child.ts'
 import type { RunGuard } from '../guards/guard.ts'
-import { RUN_ERR_TOOL_SKIPPED, toToolError } from '../errors.ts'
+import { RUN_ERR_TOOL_SKIPPED } from '../errors.ts'
+import { toToolError } from '../tool-calls/tool-error.ts'
 import { callTools } from '../tool-calls/call-tools.ts'
 import { toOutcomePart } from '../tool-calls/call-journal.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'

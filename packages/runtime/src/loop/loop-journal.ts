@@ -1,6 +1,5 @@
 import {
   isPromise,
-  RUN_ERR_DAMAGED,
   type Awaitable,
   type EarlierAnswer,
   type Journal,
@@ -9,6 +8,7 @@ import {
   type RunContext,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_DAMAGED } from '@svc/contract/errors'
 import type { RunGuard } from '../guards/guard.ts'
 import type { AnswerScope, ModelAnswer } from '../models/model-answer.ts'
 import { fromRecord, toRecord, type AnswerRecord } from '../models/model-step.ts'

@@ -3,7 +3,6 @@ import {
   addUsage,
   findChoiceFault,
   isPromise,
-  RUN_ERR_BAD_INPUT,
   ZERO_USAGE,
   type Awaitable,
   type FinishReason,
@@ -14,6 +13,7 @@ import {
   type Usage,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'

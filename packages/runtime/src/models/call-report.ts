@@ -4,14 +4,15 @@ import {
   backoffDelay,
   defined,
   isTellable,
-  RUN_ERR_CANCELED,
   type PartSink,
   type RunContext,
   type Usage,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
-import { RUN_ERR_MODEL_FAILED, toToolError } from '../errors.ts'
+import { RUN_ERR_MODEL_FAILED } from '../errors.ts'
+import { toToolError } from '../tool-calls/tool-error.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { ModelGuard } from '../guards/guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'

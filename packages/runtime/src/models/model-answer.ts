@@ -14,7 +14,8 @@ import type {
   SharedV4Warning
 } from '@ai-sdk/provider'
 import type { ContentReference, PartOf, StepFinishReason, ToolError, Usage, YieldedPart } from '@svc/contract'
-import { RUN_ERR_TOOL_FAILED, toToolError } from '../errors.ts'
+import { RUN_ERR_TOOL_FAILED } from '../errors.ts'
+import { toToolError } from '../tool-calls/tool-error.ts'
 import { parseArgs } from '../json/json.ts'
 import { toToolName } from '../tools/tool-set.ts'
 import { MadeParts } from './made-parts.ts'

@@ -1,4 +1,4 @@
-import { RUN_ERR_BAD_INPUT } from '@svc/contract'
+import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import {
   RUN_ERR_MODEL_AUTH,
   RUN_ERR_MODEL_FAILED,

@@ -1,5 +1,4 @@
 import {
-  RUN_ERR_CANCELED,
   type PartSink,
   type PushedParts,
   type RunContext,
@@ -8,6 +7,7 @@ import {
   type ToolCall,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { ResultCollector } from '@svc/registry/engine'
 import { RUN_ERR_TEXT_VOID } from '../errors.ts'
 

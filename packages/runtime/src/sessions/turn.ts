@@ -2,7 +2,6 @@ import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } f
 import {
   codeOf,
   isPromise,
-  RUN_ERR_STORE,
   textOfInput,
   type AcceptedMessage,
   type Awaitable,
@@ -16,6 +15,7 @@ import {
   type SessionStore,
   type SteeringMessage
 } from '@svc/contract'
+import { RUN_ERR_STORE } from '@svc/contract/errors'
 import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions } from '../files/urls.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { wellFormed } from '../json/json.ts'

@@ -15,7 +15,8 @@ import {
   type YieldedPart
 } from '@svc/contract'
 import { awaiting, interleave, recallAnswer, recordedAnswer, type Answer } from '../children/run-child.ts'
-import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS, toToolError } from '../errors.ts'
+import { RUN_ERR_NO_ROUTE, RUN_ERR_TOOL_BAD_ARGS } from '../errors.ts'
+import { toToolError } from '../tool-calls/tool-error.ts'
 import { converse, skipTools } from '../loop/converse.ts'
 import type { MemberDelivery } from '../loop/delivered-turn.ts'
 import type { LoopPlan } from '../loop/loop-plan.ts'

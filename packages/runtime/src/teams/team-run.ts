@@ -3,7 +3,6 @@ import {
   MessageInputSchema,
   requireName,
   requireOptions,
-  RUN_ERR_CANCELED,
   toPartError,
   toStoredError,
   type RunContext,
@@ -14,6 +13,7 @@ import {
   type StoredError,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { defineRunnable } from '@svc/registry'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { failureOf, PartChannel, runChild, withSource, type ChildCall } from '../children/run-child.ts'

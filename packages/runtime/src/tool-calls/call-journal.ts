@@ -1,11 +1,5 @@
-import {
-  defined,
-  RUN_ERR_DAMAGED,
-  type Awaitable,
-  type Journal,
-  type ToolError,
-  type YieldedPart
-} from '@svc/contract'
+import { defined, type Awaitable, type Journal, type ToolError, type YieldedPart } from '@svc/contract'
+import { RUN_ERR_DAMAGED } from '@svc/contract/errors'
 import { isRecord } from '../schemas/compile-schema.ts'
 import type { ToolContentPart } from '../tools/tool-content.ts'
 

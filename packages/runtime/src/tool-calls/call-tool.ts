@@ -20,15 +20,14 @@ import {
   type GivenArgs
 } from '../approvals/approval-manager.ts'
 import {
-  isProgramCode,
   RUN_ERR_TOOL_BAD_ARGS,
   RUN_ERR_TOOL_BAD_OUTPUT,
   RUN_ERR_TOOL_FAILED,
   RUN_ERR_TOOL_INTERRUPTED,
   RUN_ERR_TOOL_TIMEOUT,
-  RUN_ERR_TOOL_UNKNOWN,
-  toToolError
+  RUN_ERR_TOOL_UNKNOWN
 } from '../errors.ts'
+import { isProgramCode, toToolError } from './tool-error.ts'
 import { unlessAborted, type RunGuard } from '../guards/guard.ts'
 import { messageOf, toToolOutput } from '../json/json.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'

@@ -1,9 +1,5 @@
-import {
-  RUN_ERR_INPUT_EXPIRED,
-  RUN_ERR_TOOL_NAME_TAKEN,
-  type ClientTool,
-  type RunContext
-} from '@svc/contract'
+import { type ClientTool, type RunContext } from '@svc/contract'
+import { RUN_ERR_INPUT_EXPIRED, RUN_ERR_TOOL_NAME_TAKEN } from '@svc/contract/errors'
 import type { compileForeignSchema } from '@svc/contract/schemas'
 import { RUN_ERR_TOOL_CANCELED, RUN_ERR_TOOL_DECLINED } from '../errors.ts'
 import { ForeignCheck } from '../schemas/compile-schema.ts'

@@ -2,13 +2,13 @@ import { Value } from '@sinclair/typebox/value'
 import {
   AcceptedMessageSchema,
   MessageInputSchema,
-  RUN_ERR_APPROVAL_DENIED,
   textOfInput,
   type ApprovalOutcome,
   type RunInput,
   type Runnable,
   type RunResult
 } from '@svc/contract'
+import { RUN_ERR_APPROVAL_DENIED } from '@svc/contract/errors'
 import { askApproval } from '../approvals/approval-manager.ts'
 import { runChild, withSource } from '../children/run-child.ts'
 import { RUN_ERR_STEP_BAD_OUTPUT, RUN_ERR_STEP_LOOP_LIMIT, RUN_ERR_STEP_NO_BRANCH } from '../errors.ts'

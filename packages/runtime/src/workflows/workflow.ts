@@ -1,13 +1,12 @@
 import type { TSchema } from '@sinclair/typebox'
 import {
   formatFaults,
-  RUN_ERR_BAD_INPUT,
-  RUN_ERR_CANCELED,
   type RunContext,
   type RunInput,
   type RunnableMetadata,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_BAD_INPUT, RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { requireInput } from '@svc/registry/engine'
 import { awaiting, interleave, PartChannel, recordedAnswer, type Answer } from '../children/run-child.ts'
 import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'

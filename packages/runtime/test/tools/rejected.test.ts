@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { RUN_ERR_REJECTED } from '@svc/registry'
-import { defineTool, RUN_ERR_REJECTED as reexported, type ToolContext } from '@svc/runtime'
+import * as registry from '@svc/registry'
+import { defineTool, errors, type ToolContext } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { makeAgent } from '../helpers/make-agent.ts'
@@ -12,7 +12,7 @@ const rejected = { code: 'RUN_ERR_REJECTED', message: reason, statusCode: 422, r
 const Empty = Type.Object({})
 
 function reject(): never {
-  throw new RUN_ERR_REJECTED(reason)
+  throw new errors.RUN_ERR_REJECTED(reason)
 }
 
 function rejecting(execute: (args: object, context: ToolContext) => unknown = reject) {
@@ -22,7 +22,7 @@ function rejecting(execute: (args: object, context: ToolContext) => unknown = re
 const call = { toolCalls: [{ toolName: 'pay', toolCallId: 'c', args: {} }] }
 
 t.test('a tool that rejects ends the run: its model does not see why', async (t) => {
-  t.equal(reexported, RUN_ERR_REJECTED)
+  t.equal(errors.RUN_ERR_REJECTED, registry.errors.RUN_ERR_REJECTED)
   const inner = defineTool({ name: 'inner', description: 'Pays', input: Empty, execute: reject })
   const ways = {
     'in its execution': rejecting(),

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { createPause, encodePieces, isShort, RUN_ERR_NOT_FOUND, type RunLog } from '@svc/contract'
+import { createPause, encodePieces, isShort, type RunLog } from '@svc/contract'
+import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 

@@ -1,6 +1,6 @@
 import { mkdir, open, opendir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RUN_ERR_DAMAGED, RUN_ERR_NOT_FOUND } from '@svc/contract'
+import { RUN_ERR_DAMAGED, RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { PIECE, type FileBytes } from './file-bytes.ts'
 
 // Of a file that is being written.

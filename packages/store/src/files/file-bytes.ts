@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RUN_ERR_FILE_LIMIT } from '@svc/contract'
+import { RUN_ERR_FILE_LIMIT } from '@svc/contract/errors'
 
 /** A file of a run. */
 export interface FileRef {

@@ -1,4 +1,4 @@
-import { RUN_ERR_DAMAGED, RUN_ERR_NOT_FOUND } from '@svc/contract'
+import { RUN_ERR_DAMAGED, RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { sql, type Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
 import { PIECE, type FileBytes } from '../files/file-bytes.ts'

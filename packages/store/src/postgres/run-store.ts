@@ -1,4 +1,5 @@
-import { REG_ERR_BAD_CURSOR, type LeftRun, type RunStore } from '@svc/contract'
+import { type LeftRun, type RunStore } from '@svc/contract'
+import { REG_ERR_BAD_CURSOR } from '@svc/contract/errors'
 import { PART_BYTES } from '../rows/run-rows.ts'
 import type { LocalLogs } from '../runs/local-logs.ts'
 import type { PostgresLease } from './nodes/node-lease.ts'

@@ -1,7 +1,5 @@
 import {
   isTerminalStatus,
-  RUN_ERR_DAMAGED,
-  RUN_ERR_FENCED,
   toStoredError,
   type LeftTurn,
   type RunFence,
@@ -13,6 +11,7 @@ import {
   type StoredRun,
   type StoredSteer
 } from '@svc/contract'
+import { RUN_ERR_DAMAGED, RUN_ERR_FENCED } from '@svc/contract/errors'
 import type { Insertable, Kysely, Selectable } from 'kysely'
 import { Refused } from '../commit.ts'
 import { parseLarge, parseStored, RESULT } from '../encoding/values.ts'

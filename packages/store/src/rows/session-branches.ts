@@ -1,11 +1,5 @@
-import {
-  parseSessionKey,
-  RUN_ERR_NO_TURN,
-  RUN_ERR_SESSION_EXISTS,
-  sessionKeyText,
-  type Continuation,
-  type SessionKey
-} from '@svc/contract'
+import { parseSessionKey, sessionKeyText, type Continuation, type SessionKey } from '@svc/contract'
+import { RUN_ERR_NO_TURN, RUN_ERR_SESSION_EXISTS } from '@svc/contract/errors'
 import { runIdOfTurn } from '@svc/contract/stores'
 import type { Kysely, Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'

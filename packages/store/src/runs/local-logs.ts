@@ -1,7 +1,5 @@
 import {
   isPromise,
-  RUN_ERR_FENCED,
-  RUN_ERR_TOO_MANY_RUNS,
   type Awaitable,
   type CheckpointStore,
   type LogEntry,
@@ -11,6 +9,7 @@ import {
   type StoredRun,
   type StreamLog
 } from '@svc/contract'
+import { RUN_ERR_FENCED, RUN_ERR_TOO_MANY_RUNS } from '@svc/contract/errors'
 import { sizeOfEntry } from '@svc/contract/stores'
 import type { Kysely } from 'kysely'
 import { findByStartKey, findRun } from '../rows/run-lists.ts'

@@ -1,4 +1,5 @@
-import { RUN_ERR_FENCED, sessionKeyText, type SessionIndex, type WebhookEvent } from '@svc/contract'
+import { sessionKeyText, type SessionIndex, type WebhookEvent } from '@svc/contract'
+import { RUN_ERR_FENCED } from '@svc/contract/errors'
 import type { SessionFollowers } from '@svc/contract/stores'
 import type { Insertable } from 'kysely'
 import { toSessionRow } from '../rows/session-rows.ts'

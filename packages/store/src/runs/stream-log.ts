@@ -1,7 +1,6 @@
 import {
   isPromise,
   isTerminalStatus,
-  RUN_ERR_FENCED,
   type Awaitable,
   type LogEntry,
   type ReadLimit,
@@ -9,6 +8,7 @@ import {
   type StepRecord,
   type StreamLog
 } from '@svc/contract'
+import { RUN_ERR_FENCED } from '@svc/contract/errors'
 import { reportedChange } from '@svc/registry/engine'
 import { encodeLarge, RESULT, toShortJson } from '../encoding/values.ts'
 import { toInputRow, toLongArgs, toShortArgs, type RowArgs } from '../rows/input-rows.ts'

@@ -1,4 +1,5 @@
-import { randomId, RUN_ERR_FILE_LIMIT, type FileStore, type RunFence, type StoredFile } from '@svc/contract'
+import { randomId, type FileStore, type RunFence, type StoredFile } from '@svc/contract'
+import { RUN_ERR_FILE_LIMIT } from '@svc/contract/errors'
 import type { Kysely, Selectable } from 'kysely'
 import type { SkipDamaged } from '../encoding/values.ts'
 import { MeasuredContent, type Allowance, type FileBytes } from '../files/file-bytes.ts'

@@ -1,4 +1,5 @@
-import { RUN_ERR_DAMAGED, type NextQuery, type NextRun, type RunQueue, type RunStore } from '@svc/contract'
+import { type NextQuery, type NextRun, type RunQueue, type RunStore } from '@svc/contract'
+import { RUN_ERR_DAMAGED } from '@svc/contract/errors'
 import { MAX_LISTED_ARGS } from '@svc/contract/stores'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'

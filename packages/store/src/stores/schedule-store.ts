@@ -1,11 +1,11 @@
 import {
-  RUN_ERR_TOO_MANY_SCHEDULES,
   type RunnableKey,
   type SchedulePlan,
   type ScheduleState,
   type ScheduleStore,
   type StoredSchedule
 } from '@svc/contract'
+import { RUN_ERR_TOO_MANY_SCHEDULES } from '@svc/contract/errors'
 import { pageOf, parseRunCursor } from '@svc/contract/stores'
 import { sql, type Insertable, type Kysely, type Selectable, type Transaction } from 'kysely'
 import type { Claimant, Dispatch } from '../backend.ts'

@@ -1,5 +1,4 @@
 import {
-  RUN_ERR_TOO_MANY_WEBHOOKS,
   type BusyReceivers,
   type ClaimedDelivery,
   type StoredDelivery,
@@ -7,6 +6,7 @@ import {
   type WebhookEvent,
   type WebhookStore
 } from '@svc/contract'
+import { RUN_ERR_TOO_MANY_WEBHOOKS } from '@svc/contract/errors'
 import { formatSeqCursor, pageOf, parseRunCursor, parseSeqCursor } from '@svc/contract/stores'
 import { hostOf } from '@svc/registry/engine'
 import type { ExpressionBuilder, Insertable, Kysely, Selectable, Transaction } from 'kysely'

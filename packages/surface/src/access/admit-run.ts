@@ -4,8 +4,6 @@ import {
   isAdmin,
   isPromise,
   ProviderKey,
-  RUN_ERR_CLIENT_INSTRUCTIONS,
-  RUN_ERR_CLIENT_TOOLS,
   type AccessDecision,
   type AccessTarget,
   type Action,
@@ -17,6 +15,7 @@ import {
   type Runnable,
   type RunnableKind
 } from '@svc/contract'
+import { RUN_ERR_CLIENT_INSTRUCTIONS, RUN_ERR_CLIENT_TOOLS } from '@svc/contract/errors'
 import type { CallerOptions, StartOptions } from '@svc/registry'
 import { badInput, createRedact, redactLog, type Exposed, type Policy } from '@svc/registry/engine'
 

@@ -2,9 +2,6 @@ import {
   codeOf,
   isLateAnswer,
   isTerminalStatus,
-  RUN_ERR_INPUT_NOT_FOUND,
-  RUN_ERR_NOT_FOUND,
-  RUN_ERR_SESSION_NOT_FOUND,
   type ApprovalAnswer,
   type InputAnswer,
   type Principal,
@@ -12,6 +9,7 @@ import {
   type Runnable,
   type RunSummary
 } from '@svc/contract'
+import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND, RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
 import type { Run, RunEngine } from '@svc/registry'
 import { requireAnswer } from '@svc/registry/engine'
 import {

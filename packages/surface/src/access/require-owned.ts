@@ -1,9 +1,6 @@
 import {
   grantsScope,
   reachesOwner,
-  RUN_ERR_INPUT_NOT_FOUND,
-  RUN_ERR_NOT_FOUND,
-  RUN_ERR_SESSION_NOT_FOUND,
   type Authorize,
   type FoundInput,
   type InputKind,
@@ -13,6 +10,7 @@ import {
   type RunSummary,
   type StoredSession
 } from '@svc/contract'
+import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND, RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
 import type { RunEngine } from '@svc/registry'
 import { sessionOwnerOf, type Exposed } from '@svc/registry/engine'
 import { requireOwnUser, type NamedUser } from './admit-run.ts'

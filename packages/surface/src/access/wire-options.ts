@@ -4,12 +4,12 @@ import {
   MAX_TIMER,
   OnDisconnectSchema,
   optionsSchema,
-  REG_ERR_BAD_OPTION,
   requireOptions,
   RUNNABLE_KINDS,
   type OnDisconnect,
   type Runnable
 } from '@svc/contract'
+import { REG_ERR_BAD_OPTION } from '@svc/contract/errors'
 import { createRegistry, type NamedRunnables, type Registry } from '@svc/registry'
 import { POLICY_OPTIONS, splitRegisterOptions, toRunnables, type PolicyOptions } from '@svc/registry/engine'
 import type { RegisterOptions } from 'fastify'

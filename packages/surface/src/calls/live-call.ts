@@ -4,9 +4,6 @@ import {
   InputQueue,
   requireAudioFormat,
   toStoredError,
-  VOICE_ERR_BAD_FRAME,
-  VOICE_ERR_FRAME_TOO_LARGE,
-  VOICE_ERR_TOO_FAST,
   type ApprovalAnswer,
   type AudioFormat,
   type Awaitable,
@@ -17,6 +14,7 @@ import {
   type VoiceOutput,
   type VoiceSettings
 } from '@svc/contract'
+import { VOICE_ERR_BAD_FRAME, VOICE_ERR_FRAME_TOO_LARGE, VOICE_ERR_TOO_FAST } from '@svc/contract/errors'
 import type { Run } from '@svc/registry'
 import { OutputFeed, OutputPacer, type CallConnection, type CallEnd, type ClientInput } from './outputs.ts'
 

@@ -6,11 +6,6 @@ import {
   AudioFormatSchema,
   defined,
   isVoiceRunnable,
-  RUN_ERR_DRAINING,
-  RUN_ERR_INPUT_NOT_FOUND,
-  RUN_ERR_NOT_FOUND,
-  VOICE_ERR_CALL_ENDED,
-  VOICE_ERR_NOT_A_VOICE,
   type Principal,
   type RunBody,
   type RunLog,
@@ -19,6 +14,13 @@ import {
   type VoiceRunnable,
   type VoiceSettings
 } from '@svc/contract'
+import {
+  RUN_ERR_DRAINING,
+  RUN_ERR_INPUT_NOT_FOUND,
+  RUN_ERR_NOT_FOUND,
+  VOICE_ERR_CALL_ENDED,
+  VOICE_ERR_NOT_A_VOICE
+} from '@svc/contract/errors'
 import { requireConversation, withOrigin } from '@svc/registry/engine'
 import { defineRunnable, type RunEngine } from '@svc/registry'
 import { LiveCall, type CallClient, type CallHost } from './live-call.ts'

@@ -3,15 +3,17 @@ import {
   dropOldest,
   durationOf,
   isPromise,
-  VOICE_ERR_BAD_AFTER,
-  VOICE_ERR_BAD_POSITION,
-  VOICE_ERR_OUTPUT_GONE,
-  VOICE_ERR_UNKNOWN_ITEM,
   type AudioFormat,
   type Awaitable,
   type VoiceInput,
   type VoiceOutput
 } from '@svc/contract'
+import {
+  VOICE_ERR_BAD_AFTER,
+  VOICE_ERR_BAD_POSITION,
+  VOICE_ERR_OUTPUT_GONE,
+  VOICE_ERR_UNKNOWN_ITEM
+} from '@svc/contract/errors'
 
 /** How a call ended: its run failed, was canceled, or completed. */
 export type CallEnd =

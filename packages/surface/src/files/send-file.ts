@@ -1,18 +1,14 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { MIMEType } from 'node:util'
+import { isTellable, toLoggable, type FileStore, type RunLog, type StoredFile } from '@svc/contract'
 import {
-  isTellable,
   RUN_ERR_BAD_RANGE,
   RUN_ERR_DAMAGED,
   RUN_ERR_FILE_NOT_FOUND,
   RUN_ERR_FILES_NOT_KEPT,
-  RUN_ERR_STORE,
-  toLoggable,
-  type FileStore,
-  type RunLog,
-  type StoredFile
-} from '@svc/contract'
+  RUN_ERR_STORE
+} from '@svc/contract/errors'
 import { create as createDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { RUN_ERR_READER_LEFT } from '@svc/contract'
+import { RUN_ERR_READER_LEFT } from '@svc/contract/errors'
 import { onReplyOver } from '../sse/open-replies.ts'
 
 /** Bytes of the answers that are in memory at the same time; a larger one is there alone. */

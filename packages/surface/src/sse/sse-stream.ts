@@ -4,7 +4,6 @@ import {
   isPromise,
   isTellable,
   nextTurn,
-  RUN_ERR_SUSPENDED,
   toPartError,
   toStoredError,
   type Awaitable,
@@ -12,6 +11,7 @@ import {
   type NumberedPart,
   type Part
 } from '@svc/contract'
+import { RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import { entryFromJson, membersOf } from '@svc/contract/stores'
 import { LogReader, type EntryReader, type LogHost, type TransientPart } from '@svc/registry/engine'
 

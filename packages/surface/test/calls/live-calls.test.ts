@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mock } from 'node:test'
-import { isVoiceRunnable, VOICE_ERR_NOT_A_VOICE, type VoiceInput } from '@svc/contract'
+import { isVoiceRunnable, type VoiceInput } from '@svc/contract'
+import { VOICE_ERR_NOT_A_VOICE } from '@svc/contract/errors'
 import { scriptedRunnable, scriptedVoice } from '@svc/testing'
 import t from 'tap'
 import { renameRunnable } from '@svc/registry/engine'

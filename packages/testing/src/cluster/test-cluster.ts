@@ -1,6 +1,5 @@
 import {
   isTerminalStatus,
-  RUN_ERR_TOO_MANY_RUNS,
   sessionKeyText,
   unlessAborted,
   type Awaitable,
@@ -14,6 +13,7 @@ import {
   type TaskStore,
   type TurnPlace
 } from '@svc/contract'
+import { RUN_ERR_TOO_MANY_RUNS } from '@svc/contract/errors'
 import { createInProcessStores } from '@svc/registry'
 import { createInProcessCounterStore } from '@svc/registry/engine'
 

@@ -1,4 +1,4 @@
-import { RUN_ERR_LOG_GONE } from '@svc/contract'
+import { RUN_ERR_LOG_GONE } from '@svc/contract/errors'
 import {
   answerInputs,
   conversationFiles,

@@ -1,11 +1,5 @@
-import {
-  codeOf,
-  defined,
-  estimateLength,
-  RUN_ERR_SESSION_NOT_FOUND,
-  type Principal,
-  type StoredSession
-} from '@svc/contract'
+import { codeOf, defined, estimateLength, type Principal, type StoredSession } from '@svc/contract'
+import { RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
 import {
   findActiveRun,
   readTurn,

@@ -1,8 +1,6 @@
 import {
   addUsage,
   toLoggable,
-  VOICE_ERR_BAD_POSITION,
-  VOICE_ERR_UNKNOWN_ITEM,
   within,
   ZERO_USAGE,
   type AudioFormat,
@@ -11,6 +9,7 @@ import {
   type VoiceInput,
   type YieldedPart
 } from '@svc/contract'
+import { VOICE_ERR_BAD_POSITION, VOICE_ERR_UNKNOWN_ITEM } from '@svc/contract/errors'
 import type { VoiceEngineEvent } from '../engines/engine.ts'
 import { VOICE_ERR_NO_RESPONSE, VOICE_ERR_NOTHING_TO_ANSWER } from '../errors.ts'
 import { Answering } from './answering.ts'

@@ -1,13 +1,13 @@
 import {
   codeOf,
   isLateAnswer,
-  RUN_ERR_BAD_INPUT,
   type ApprovalAnswer,
   type InputAnswer,
   type PartOf,
   type RequestedInput,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { sendError, type CallScope } from './call-scope.ts'
 import type { ClientToolCall } from './response.ts'
 

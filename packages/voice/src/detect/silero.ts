@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Awaitable } from '@svc/contract'
-import { RUN_ERR_NOT_INSTALLED } from '@svc/runtime'
+import { errors } from '@svc/runtime'
 import type * as Ort from 'onnxruntime-web'
 import { FrameCutter } from '../audio/codec.ts'
 import { VOICE_ERR_BAD_DETECTOR } from '../errors.ts'
@@ -179,7 +179,7 @@ async function loadOrt(): Promise<typeof Ort> {
     return ort
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw err
-    throw new RUN_ERR_NOT_INSTALLED('onnxruntime-web')
+    throw new errors.RUN_ERR_NOT_INSTALLED('onnxruntime-web')
   }
 }
 

@@ -4,7 +4,7 @@ import type {
   TranscriptionModelV3,
   TranscriptionModelV4
 } from '@ai-sdk/provider'
-import { RUN_ERR_MODEL_STREAM_BROKEN } from '@svc/runtime'
+import { errors } from '@svc/runtime'
 import { ChildGuard, nameOfProvider, toModelFault, type Guard } from '@svc/runtime/loop'
 import { encodeAudio, joinSamples } from '../audio/codec.ts'
 import type { OpenResampler, Resampler } from '../audio/resample.ts'
@@ -108,7 +108,7 @@ class LiveTranscription {
       if (part.type === 'finish') return this.#finish(part)
       this.#take(part)
     }
-    throw new RUN_ERR_MODEL_STREAM_BROKEN()
+    throw new errors.RUN_ERR_MODEL_STREAM_BROKEN()
   }
 
   #take(part: StreamPart): void {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isTellable, type Awaitable, type RunContext, type Usage } from '@svc/contract'
-import { RUN_ERR_BAD_MODEL, RUN_ERR_MODEL_STREAM_BROKEN, type ModelRequest } from '@svc/runtime'
+import { errors, type ModelRequest } from '@svc/runtime'
 import {
   hasMethods,
   resolveChoice,
@@ -30,7 +30,7 @@ export async function awaitRetry(
   { attempt, signal, onFault }: { attempt: number; signal: AbortSignal; onFault: ModelReport['onFault'] }
 ): Promise<void> {
   signal.throwIfAborted()
-  const isBroken = err instanceof RUN_ERR_MODEL_STREAM_BROKEN
+  const isBroken = err instanceof errors.RUN_ERR_MODEL_STREAM_BROKEN
   if (!isBroken && isTellable(err)) throw err as Error
   const fault = isBroken ? { error: err, transient: true, details: {} } : toModelFault(err)
   onFault(fault)
@@ -69,7 +69,7 @@ export async function* readStream<P extends { readonly type: string }>(
   wait: <T>(reading: Promise<T>) => Promise<T>
 ): AsyncGenerator<Exclude<P, ErrorPart>, void> {
   const reader = stream.getReader()
-  let failure: unknown = new RUN_ERR_MODEL_STREAM_BROKEN()
+  let failure: unknown = new errors.RUN_ERR_MODEL_STREAM_BROKEN()
   try {
     for (;;) {
       const { done, value: part } = await wait(reader.read())
@@ -164,7 +164,7 @@ function requireVoiceModel<M>(model: M, kind: ModelKind): M {
 }
 
 function bad({ option, example }: ModelKind, fault: string): Error {
-  return new RUN_ERR_BAD_MODEL(`${option}: ${fault}; pass the model itself, e.g. ${example}`)
+  return new errors.RUN_ERR_BAD_MODEL(`${option}: ${fault}; pass the model itself, e.g. ${example}`)
 }
 
 /** The transcription of one turn of the user, from its first audio. */

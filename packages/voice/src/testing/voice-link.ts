@@ -2,12 +2,12 @@ import {
   DEFAULT_AUDIO_FORMAT,
   durationOf,
   InputQueue,
-  RUN_ERR_INPUT_NOT_FOUND,
   type VoiceInput,
   type VoiceLink,
   type VoiceOutput,
   type VoiceSettings
 } from '@svc/contract'
+import { RUN_ERR_INPUT_NOT_FOUND } from '@svc/contract/errors'
 import { decodeAudio, encodeAudio } from '../audio/codec.ts'
 import { encodeTones } from './tone-codec.ts'
 

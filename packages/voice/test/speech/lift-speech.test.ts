@@ -1,6 +1,6 @@
 import type { Experimental_SpeechModelV4StreamPart as StreamPart, SpeechModelV4 } from '@ai-sdk/provider'
 import { createOpenAI } from '@ai-sdk/openai'
-import { RUN_ERR_MODEL_AUTH } from '@svc/runtime'
+import { errors } from '@svc/runtime'
 import { decodeTones, encodeTones } from '../../src/testing/tone-codec.ts'
 import { toneSpeech } from '../../src/testing/tone-speech.ts'
 import type { Usage } from '@svc/registry'
@@ -141,7 +141,7 @@ t.test('transient failures before the first audio are retried, others are not', 
   t.equal(always.faults.length, 2)
 
   const refused = ask(toneSpeech({ calls: { rejects: Object.assign(new Error('no'), { statusCode: 401 }) } }))
-  await t.rejects(refused.text(), new RUN_ERR_MODEL_AUTH())
+  await t.rejects(refused.text(), new errors.RUN_ERR_MODEL_AUTH())
   t.equal(refused.faults.length, 1)
 })
 

@@ -8,7 +8,8 @@ import {
   type ServiceDefinition,
   type UntypedServiceImplementation
 } from '@grpc/grpc-js'
-import { isPromise, RUN_ERR_DRAINING } from '@svc/contract'
+import { isPromise } from '@svc/contract'
+import { RUN_ERR_DRAINING } from '@svc/contract/errors'
 import { LogReader } from '@svc/surface'
 import { perform } from '../../bindings/binding.ts'
 import type { GrpcHost } from '../../bindings/grpc-binding.ts'

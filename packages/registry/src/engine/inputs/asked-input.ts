@@ -2,7 +2,6 @@ import {
   defined,
   findJsonFault,
   hasLostSecret,
-  RUN_ERR_BAD_QUESTION,
   Secret,
   type Answer,
   type ApprovalRequest,
@@ -14,6 +13,7 @@ import {
   type Question,
   type StoredInput
 } from '@svc/contract'
+import { RUN_ERR_BAD_QUESTION } from '@svc/contract/errors'
 
 const MAX_MESSAGE = 4_096
 const MAX_SCHEMA = 16_384

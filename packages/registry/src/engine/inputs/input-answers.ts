@@ -4,9 +4,6 @@ import {
   findJsonFault,
   fromApprovalAnswer,
   isTerminalStatus,
-  RUN_ERR_BAD_INPUT,
-  RUN_ERR_INPUT_NOT_FOUND,
-  RUN_ERR_STORE,
   timeOf,
   toLateAnswer,
   toLoggable,
@@ -21,6 +18,7 @@ import {
   type RunLog,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_BAD_INPUT, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_STORE } from '@svc/contract/errors'
 import { runIdOf } from '@svc/contract/stores'
 import { openAnswer, sealAnswer, type AnswerSeal } from './answer-seal.ts'
 import type { LiveRun } from '../live-run.ts'

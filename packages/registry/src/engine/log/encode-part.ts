@@ -2,7 +2,6 @@ import {
   findFaults,
   formatFaults,
   PART_SCHEMAS,
-  RUN_ERR_BAD_PART,
   ZERO_USAGE,
   type LogEntry,
   type NumberedPart,
@@ -10,6 +9,7 @@ import {
   type PartType,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_BAD_PART } from '@svc/contract/errors'
 import { entryFromJson, TextEntry } from '@svc/contract/stores'
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'

@@ -3,7 +3,6 @@ import {
   isPromise,
   isTerminalPart,
   isTerminalStatus,
-  REG_ERR_BAD_OPTION,
   type Awaitable,
   type LogEntry,
   type NumberedPart,
@@ -12,6 +11,7 @@ import {
   type RunSummary,
   type Stores
 } from '@svc/contract'
+import { REG_ERR_BAD_OPTION } from '@svc/contract/errors'
 import { typeOfEntry } from './encode-part.ts'
 
 /** Reads entries of logs at its own pace: of one run, or of all runs of a session. */

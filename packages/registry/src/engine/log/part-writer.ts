@@ -2,9 +2,6 @@ import {
   copyUsage,
   errorFromStored,
   isPromise,
-  RUN_ERR_CANCELED,
-  RUN_ERR_FAILED,
-  RUN_ERR_LOG_LIMIT,
   RunResultBuilder,
   toPartError,
   toStoredError,
@@ -20,6 +17,7 @@ import {
   type StreamLog,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED, RUN_ERR_FAILED, RUN_ERR_LOG_LIMIT } from '@svc/contract/errors'
 import { sizeOfEntry } from '@svc/contract/stores'
 import type { PartRecord } from '../journal/part-record.ts'
 import { encodeJson, encodePart, timeAfter } from './encode-part.ts'

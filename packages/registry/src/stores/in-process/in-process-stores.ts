@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import {
   defined,
   randomId,
-  RUN_ERR_FILE_LIMIT,
   type BrowserState,
   type BrowserStateStore,
   type FileStore,
@@ -13,6 +12,7 @@ import {
   type StoredFile,
   type Stores
 } from '@svc/contract'
+import { RUN_ERR_FILE_LIMIT } from '@svc/contract/errors'
 import { SessionLocks } from '@svc/contract/stores'
 import { BySession, type FenceCheck } from './by-session.ts'
 import { createInProcessMemoryStore } from './memory-store.ts'

@@ -1,7 +1,6 @@
 import {
   encodePieces,
   isTerminalStatus,
-  RUN_ERR_FENCED,
   runnableKeyText,
   type CheckpointStore,
   type InputOutcome,
@@ -12,6 +11,7 @@ import {
   type StoredRun,
   type StreamLog
 } from '@svc/contract'
+import { RUN_ERR_FENCED } from '@svc/contract/errors'
 import { QueueWorkers, runIdOf } from '@svc/contract/stores'
 import {
   findInput,

@@ -1,6 +1,5 @@
 import {
   isPromise,
-  RUN_ERR_FENCED,
   type Awaitable,
   type InputSummary,
   type LogEntry,
@@ -10,6 +9,7 @@ import {
   type StoredRun,
   type StoredSteer
 } from '@svc/contract'
+import { RUN_ERR_FENCED } from '@svc/contract/errors'
 import { PassingMap, sizeOfEntry, TextEntry, type Slot } from '@svc/contract/stores'
 import { AgingMap } from './aging-map.ts'
 

@@ -1,11 +1,11 @@
 import {
-  RUN_ERR_TOO_MANY_SCHEDULES,
   runnableKeyText,
   type RunnableKey,
   type RunQueue,
   type ScheduleStore,
   type StoredSchedule
 } from '@svc/contract'
+import { RUN_ERR_TOO_MANY_SCHEDULES } from '@svc/contract/errors'
 import { pageOf, parseRunCursor, type RunPosition } from '@svc/contract/stores'
 
 // Schedules of all owners, and characters of their JSON.

@@ -1,7 +1,5 @@
 import {
   createScopeFilter,
-  RUN_ERR_FENCED,
-  RUN_ERR_SESSION_EXISTS,
   sessionKeyText,
   type Continuation,
   type MessagePage,
@@ -13,6 +11,7 @@ import {
   type SessionStore,
   type StoredSession
 } from '@svc/contract'
+import { RUN_ERR_FENCED, RUN_ERR_SESSION_EXISTS } from '@svc/contract/errors'
 import {
   formatMessageCursor,
   formatSessionCursor,

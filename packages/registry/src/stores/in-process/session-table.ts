@@ -1,7 +1,6 @@
 import {
   estimateLength,
   isOfSession,
-  RUN_ERR_NO_TURN,
   sessionKeyText,
   type MessageQuery,
   type RunMetadata,
@@ -12,6 +11,7 @@ import {
   type StoredMessage,
   type TurnBranches
 } from '@svc/contract'
+import { RUN_ERR_NO_TURN } from '@svc/contract/errors'
 import { isOwnTurn, runIdOfTurn, SessionFollowers } from '@svc/contract/stores'
 import { RecentMap } from './aging-map.ts'
 

@@ -1,6 +1,5 @@
 import {
   isTerminalStatus,
-  RUN_ERR_TOO_MANY_WEBHOOKS,
   type BusyReceivers,
   type RunChange,
   type StoredDelivery,
@@ -8,6 +7,7 @@ import {
   type StoredWebhook,
   type WebhookStore
 } from '@svc/contract'
+import { RUN_ERR_TOO_MANY_WEBHOOKS } from '@svc/contract/errors'
 import { formatSeqCursor, pageOf, parseRunCursor, parseSeqCursor } from '@svc/contract/stores'
 import { deliveryIdOf, hostOf, reportedChange, type ReportedChange } from '../../webhooks/send-message.ts'
 

@@ -1,12 +1,5 @@
-import {
-  isPromise,
-  isTellable,
-  RUN_ERR_FENCED,
-  RUN_ERR_STORE,
-  type FileStore,
-  type RunFence,
-  type Stores
-} from '@svc/contract'
+import { isPromise, isTellable, type FileStore, type RunFence, type Stores } from '@svc/contract'
+import { RUN_ERR_FENCED, RUN_ERR_STORE } from '@svc/contract/errors'
 import {
   createInProcessBrowserStateStore,
   createInProcessRemoteSessionStore

@@ -1,12 +1,5 @@
-import {
-  defined,
-  RUN_ERR_STORE,
-  toLoggable,
-  unlessLate,
-  type Awaitable,
-  type RunLog,
-  type Stores
-} from '@svc/contract'
+import { defined, toLoggable, unlessLate, type Awaitable, type RunLog, type Stores } from '@svc/contract'
+import { RUN_ERR_STORE } from '@svc/contract/errors'
 
 /** Milliseconds between two checks of failing stores, and for which a check result is reused. */
 const POLL_INTERVAL = 1_000

@@ -1,13 +1,13 @@
 import {
   defined,
   requireAudioFormat,
-  RUN_ERR_CANCELED,
   type ChildCaller,
   type RunContext,
   type Runnable,
   type VoiceSettings,
   type YieldedPart
 } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import type { TurnDetector, VoiceDetector } from '../../detect/fvad.ts'
 import type { EndpointSettings } from '../../detect/turn-finder.ts'
 import type { Speak } from '../../speech/lift-speech.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VoiceSettings } from '@svc/contract'
-import { RUN_ERR_MODEL_FAILED, RUN_ERR_MODEL_REFUSED } from '@svc/runtime'
+import { errors } from '@svc/runtime'
 import type { EngineHost } from '../engine.ts'
 import { RATE, toSessionConfig, type Briefing, type RealtimePlan } from './realtime-plan.ts'
 import type { Conversation } from './conversation.ts'
@@ -306,7 +306,7 @@ export class ModelSession {
     if (rawType === 'goAway') this.#upstream.expire(timeLeftOf(raw))
     else if (rawType === 'toolCallCancellation') this.#parts.conversation.forgetCalls()
     else if (typeof itemId !== 'string') return
-    else if (rawType === FAILED) this.#speech.fail(itemId, new RUN_ERR_MODEL_FAILED())
+    else if (rawType === FAILED) this.#speech.fail(itemId, new errors.RUN_ERR_MODEL_FAILED())
     else if (rawType === PARTIAL && typeof delta === 'string') {
       const text = (this.#partial.get(itemId) ?? '') + delta
       this.#partial.set(itemId, text)
@@ -316,7 +316,7 @@ export class ModelSession {
 
   #refuse({ code, clientEventId, raw }: Extract<ServerEvent, { type: 'error' }>): void {
     const eventId = clientEventId ?? refusedEventOf(raw)
-    if (eventId === COMMIT) this.#speech.refuseCommit(new RUN_ERR_MODEL_REFUSED())
+    if (eventId === COMMIT) this.#speech.refuseCommit(new errors.RUN_ERR_MODEL_REFUSED())
     else if (typeof eventId === 'string') this.queue.refuse(eventId, code)
   }
 }

@@ -1,5 +1,5 @@
 import { dropOldest, isPromise, type Awaitable, type RunContext } from '@svc/contract'
-import { RUN_ERR_BAD_MODEL, type ModelRequest } from '@svc/runtime'
+import { errors, type ModelRequest } from '@svc/runtime'
 import { hasMethods, isRecord, nameOfProvider, resolveChoice } from '@svc/runtime/loop'
 import { readServerEvents, type ClientEvent, type ServerEvent, type SessionConfig } from './events.ts'
 
@@ -215,7 +215,7 @@ export function resolveRealtimeModel(
   model: RealtimeModel | RealtimeModelFunction,
   provider?: string
 ): (context: RunContext) => Awaitable<RealtimeModel> {
-  if (hasMethods(model, ['getToken'])) throw new RUN_ERR_BAD_MODEL(`the factory itself; ${EXPECTED}`)
+  if (hasMethods(model, ['getToken'])) throw new errors.RUN_ERR_BAD_MODEL(`the factory itself; ${EXPECTED}`)
   return resolveChoice(model, provider, requireRealtimeModel)
 }
 
@@ -225,13 +225,16 @@ function isRealtimeModel(model: unknown): model is RealtimeModel {
 }
 
 function requireRealtimeModel(model: unknown): RealtimeModel {
-  if (!isRealtimeModel(model)) throw new RUN_ERR_BAD_MODEL(EXPECTED)
+  if (!isRealtimeModel(model)) throw new errors.RUN_ERR_BAD_MODEL(EXPECTED)
   const { specificationVersion: version, capabilities } = model
-  if (version !== 'v4') throw new RUN_ERR_BAD_MODEL(`specification version ${String(version)}; v4 is known`)
+  if (version !== 'v4')
+    throw new errors.RUN_ERR_BAD_MODEL(`specification version ${String(version)}; v4 is known`)
   if (typeof model.getServerWebSocketConfig !== 'function')
-    throw new RUN_ERR_BAD_MODEL('a server cannot open its connection: it has no getServerWebSocketConfig')
+    throw new errors.RUN_ERR_BAD_MODEL(
+      'a server cannot open its connection: it has no getServerWebSocketConfig'
+    )
   if (capabilities?.conversation === 'continuous')
-    throw new RUN_ERR_BAD_MODEL(
+    throw new errors.RUN_ERR_BAD_MODEL(
       `"${model.modelId}" holds a conversation without turns; models with turns are supported, e.g. with { api: "realtime" }`
     )
   return model

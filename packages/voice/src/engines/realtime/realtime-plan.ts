@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { Awaitable, ClientTool, RunContext, VoiceSettings } from '@svc/contract'
-import { RUN_ERR_BAD_AGENT, type AgentOptions, type Model } from '@svc/runtime'
+import { errors, type AgentOptions, type Model } from '@svc/runtime'
 import { planAgent, type AgentPlan, type ToolSet } from '@svc/runtime/loop'
 import type { SessionConfig, SessionTool, SessionTurnDetection } from './events.ts'
 import { resolveRealtimeModel, type RealtimeModel, type RealtimeModelFunction } from './realtime-codec.ts'
@@ -62,7 +62,7 @@ export interface RealtimePlan extends Pick<
 export function planRealtime(options: RealtimeEngineOptions): RealtimePlan {
   const { model, voice, language, turns, times, providerOptions, provider, ...own } = options
   if (provider !== undefined && typeof model !== 'function')
-    throw new RUN_ERR_BAD_AGENT('provider: only a model function gets the key of a provider')
+    throw new errors.RUN_ERR_BAD_AGENT('provider: only a model function gets the key of a provider')
   const resolveModel = resolveRealtimeModel(model, provider)
   const timeout = { firstToken: times.response, betweenTokens: times.response }
   const plan = planAgent({ ...own, timeout, model: PLACEHOLDER })
@@ -76,7 +76,7 @@ export function planRealtime(options: RealtimeEngineOptions): RealtimePlan {
 function requireFunctions(tools: ToolSet): ToolSet {
   const other = tools.forModel?.find(({ type }) => type !== 'function')
   if (other !== undefined)
-    throw new RUN_ERR_BAD_AGENT(
+    throw new errors.RUN_ERR_BAD_AGENT(
       `tools: a realtime model takes functions; put "${other.name}" in providerOptions`
     )
   return tools
@@ -88,8 +88,8 @@ const PLACEHOLDER: Model = {
   provider: 'realtime',
   modelId: 'realtime',
   supportedUrls: {},
-  doGenerate: () => Promise.reject(new RUN_ERR_BAD_AGENT('model: the call has none yet')),
-  doStream: () => Promise.reject(new RUN_ERR_BAD_AGENT('model: the call has none yet'))
+  doGenerate: () => Promise.reject(new errors.RUN_ERR_BAD_AGENT('model: the call has none yet')),
+  doStream: () => Promise.reject(new errors.RUN_ERR_BAD_AGENT('model: the call has none yet'))
 }
 
 /** The briefing before the first turn. @throws the error of a function of the app */

@@ -5,7 +5,8 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt
 } from '@ai-sdk/provider'
-import { RUN_ERR_CANCELED, type RunContext, type Runnable, type VoiceSettings } from '@svc/contract'
+import { type RunContext, type Runnable, type VoiceSettings } from '@svc/contract'
+import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { defineRunnable } from '@svc/registry'
 import { createTurn, runAgent, RunEvents, RunGuard, type AgentPlan } from '@svc/runtime/loop'
 import { loadResampler } from '../../audio/resample.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffDelay, type RunLog } from '@svc/contract'
-import { RUN_ERR_MODEL_UNREACHABLE, type Retry } from '@svc/runtime'
+import { errors, type Retry } from '@svc/runtime'
 import { retryDelay, toModelFault } from '@svc/runtime/loop'
 import type { ClientEvent, ServerEvent, SessionConfig } from './events.ts'
 import type { RealtimeModel } from './realtime-codec.ts'
@@ -142,7 +142,7 @@ export class Upstream {
     if (this.#spare !== undefined) return this.#useSpare()
     const { retry, onFatal } = this.#options
     if (!this.#isConfirmed && ++this.#failures >= retry.attempts)
-      return onFatal(new RUN_ERR_MODEL_UNREACHABLE())
+      return onFatal(new errors.RUN_ERR_MODEL_UNREACHABLE())
     this.#replace(reason)
   }
 
