@@ -112,6 +112,7 @@ export class AgentPaths {
     // Below the base path itself, a name without a path is one of the app's.
     if (end === url.length && !isOwn) return undefined
     const agent = decode(url.slice(prefix.length, end))
+    // A look-up that takes time counts as found: the endpoint itself refuses a name that it does not find.
     if (agent === undefined || this.#exposed.find(agent) === undefined) return undefined
     const [path = ''] = url.slice(end).split('?', 1)
     // Some clients escape the colon of a verb.

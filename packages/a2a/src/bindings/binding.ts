@@ -1,4 +1,4 @@
-import type { Principal, RunLog } from '@svc/contract'
+import { isPromise, type Principal, type RunLog } from '@svc/contract'
 import { logFault, originOf, ProviderKeys, reserveMemory, toChallenge, type OpenReplies } from '@svc/surface'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
@@ -27,8 +27,8 @@ export interface Binding extends Served {
 }
 
 /** The binding below an agent's own endpoint. @throws A2A_ERR_BAD_PARAMS */
-export function toOwnBinding(binding: Binding, agent: string): Binding {
-  return { ...binding, surface: toOwnSurface(binding.surface, agent) }
+export async function toOwnBinding(binding: Binding, agent: string): Promise<Binding> {
+  return { ...binding, surface: await toOwnSurface(binding.surface, agent) }
 }
 
 /** Decodes the parameters and runs the operation. @throws A2A_ERR_BAD_PARAMS, and what its handler throws */
@@ -45,7 +45,11 @@ export function perform(
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
   const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return operation.handle(served, new RequestCall(served, caller, answer, codec, extensions), decoded)
+  return isPromise(served) ? served.then(handle) : handle(served)
+
+  function handle(within: Surface) {
+    return operation.handle(within, new RequestCall(within, caller, answer, codec, extensions), decoded)
+  }
 }
 
 // A class: an object literal would define its accessor again for every request.

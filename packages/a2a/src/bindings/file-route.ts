@@ -35,9 +35,9 @@ export function agentFileRoute(
 ): void {
   const a2aCodec = codecFor(toDefaultVersion(binding.versions), 'rest')
   const constraints = paths.only('file')
-  scope.get(`${basePath}/*`, { constraints, config: { a2aCodec } }, (request, reply) => {
+  scope.get(`${basePath}/*`, { constraints, config: { a2aCodec } }, async (request, reply) => {
     const { agent, params } = paths.of(request)
-    return sendTaskFile(toOwnBinding(binding, agent), params as unknown as FileParams, request, reply)
+    return sendTaskFile(await toOwnBinding(binding, agent), params as unknown as FileParams, request, reply)
   })
 }
 

@@ -119,8 +119,8 @@ export function agentRpcRoute(
   binding: Binding,
   paths: AgentPaths
 ): void {
-  scope.post(`${basePath}/*`, { constraints: paths.only('rpc') }, (request, reply) =>
-    answerRpc(toOwnBinding(binding, paths.of(request).agent), request, reply)
+  scope.post(`${basePath}/*`, { constraints: paths.only('rpc') }, async (request, reply) =>
+    answerRpc(await toOwnBinding(binding, paths.of(request).agent), request, reply)
   )
 }
 

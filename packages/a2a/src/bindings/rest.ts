@@ -69,10 +69,10 @@ export function agentRestRoutes(
       constraints: paths.only(version),
       exposeHeadRoute: false,
       config: { a2aCodec: codec },
-      handler(request, reply) {
+      async handler(request, reply) {
         const { operation, agent, isOwn, params } = paths.of(request)
         return isOwn
-          ? answer(toOwnBinding(binding, agent), operation!, codec, params, request, reply)
+          ? answer(await toOwnBinding(binding, agent), operation!, codec, params, request, reply)
           : answer(binding, operation!, codec, { ...params, tenant: agent }, request, reply)
       }
     })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { originOf, rootOf } from '@svc/surface'
-import { setNewest } from '@svc/contract'
+import { setNewest, type Awaitable } from '@svc/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentPaths } from '../bindings/agent-paths.ts'
 import type { Binding } from '../bindings/binding.ts'
@@ -72,24 +72,28 @@ export function cardRoutes(
   )
 }
 
-function describeAgent(surface: Surface, paths: AgentPaths, request: FastifyRequest): Described {
+async function describeAgent(
+  surface: Surface,
+  paths: AgentPaths,
+  request: FastifyRequest
+): Promise<Described> {
   const { agent, isOwn } = paths.of(request)
   return isOwn
-    ? { id: `endpoint/${agent}`, surface: toOwnSurface(surface, agent) }
-    : { id: `tenant/${agent}`, surface: toTenant(surface, agent) }
+    ? { id: `endpoint/${agent}`, surface: await toOwnSurface(surface, agent) }
+    : { id: `tenant/${agent}`, surface: await toTenant(surface, agent) }
 }
 
 async function sendCard(
   binding: Binding,
   changes: CardChanges,
-  describe: () => Described,
+  describe: () => Awaitable<Described>,
   request: FastifyRequest,
   reply: FastifyReply
 ) {
   const { named, codec, refusal } = negotiateVersion(request, binding.versions, 'rest')
   try {
     if (refusal !== undefined) throw refusal
-    const { id, surface } = describe()
+    const { id, surface } = await describe()
     const card = surface.buildCard(originOf(request))
     const unsigned = JSON.stringify(encodeCard(card, named))
     const json = surface.signer === undefined ? unsigned : await withSignatures(surface.signer, unsigned)

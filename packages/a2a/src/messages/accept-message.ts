@@ -280,7 +280,7 @@ async function asAnswer(
   if (text === undefined) return undefined
   const { exposed, runs } = surface
   const last = await findLast()
-  if (last === undefined || exposed.find(last.agentName) === undefined) return undefined
+  if (last === undefined || (await exposed.find(last.agentName)) === undefined) return undefined
   if ((readAgentName(request) ?? last.agentName) !== last.agentName) return undefined
   const answer = { ...message, taskId: last.taskId }
   const run = await runs.find(last.taskId)

@@ -69,15 +69,16 @@ export async function chooseAgent(
   const named = readAgentName(request)
   const all = exposed.all()
   const [first] = all
-  if (named !== undefined) return exposed.find(named) ?? refuseAgent('message.metadata.agentName', named, all)
+  if (named !== undefined)
+    return (await exposed.find(named)) ?? refuseAgent('message.metadata.agentName', named, all)
   if (first === undefined) throw new A2A_ERR_UNSUPPORTED('no agent is exposed')
   if (all.length === 1) return first
 
   const { parts, contextId } = request.message
-  const mentioned = exposed.mentionedIn(textOf(parts))
+  const mentioned = await exposed.mentionedIn(textOf(parts))
   if (mentioned !== undefined || contextId === undefined || findLast === undefined) return mentioned ?? first
   const last = await lastOfContext(surface, call, contextId, findLast)
-  return (last === undefined ? undefined : exposed.find(last)) ?? first
+  return (last === undefined ? undefined : await exposed.find(last)) ?? first
 }
 
 /** Finds the last task of a message's context. */

@@ -66,7 +66,7 @@ export async function joinTask(
   { run, known, given }: Joining
 ): Promise<RunSummary | undefined> {
   const { runId } = run
-  const agent = surface.exposed.find(run.name)
+  const agent = await surface.exposed.find(run.name)
   if (agent?.steerable !== true) throw new A2A_ERR_UNSUPPORTED('the task is not waiting for a message')
   await requireMayRun(surface, call, agent)
   requireInputModes(surface, agent, message.parts)

@@ -1,13 +1,13 @@
-import { NameFinder, RUNNABLE_KINDS, type Runnable } from '@svc/contract'
+import { NameFinder, RUNNABLE_KINDS, type Awaitable, type Runnable } from '@svc/contract'
 import { toRunnables, type Exposed, type NamedRunnables } from '@svc/surface'
 import { checkOption, requireNames } from '../option-checks.ts'
 
 /** The exposed runnables, by name alone: messages name no kind. Every call looks them up again. */
 export interface Agents extends Pick<Exposed, 'shows' | 'scope' | 'startOptions' | 'registries'> {
-  find(name: string): Runnable | undefined
+  find(name: string): Awaitable<Runnable | undefined>
   all(): readonly Runnable[]
   /** The agent that a text mentions first. */
-  mentionedIn(text: string): Runnable | undefined
+  mentionedIn(text: string): Awaitable<Runnable | undefined>
 }
 
 /** The runnables of the option `agents`. @throws A2A_ERR_BAD_OPTION */
@@ -21,13 +21,7 @@ export function listAgents(given: NamedRunnables): Runnable[] {
 export function createAgents(exposed: Exposed): Agents {
   const byName: ByName = {
     all: () => exposed.list(),
-    find(name) {
-      for (const kind of RUNNABLE_KINDS) {
-        const agent = exposed.get(kind, name)
-        if (agent !== undefined) return agent
-      }
-      return undefined
-    }
+    find: (name) => exposed.find(RUNNABLE_KINDS, name)
   }
   return {
     ...byName,

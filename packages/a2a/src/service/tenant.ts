@@ -1,29 +1,32 @@
-import type { Runnable } from '@svc/contract'
+import { isPromise, type Awaitable, type Runnable } from '@svc/contract'
 import { badParams } from '../wire/decode-params.ts'
 import { onlyAgent } from './agents.ts'
 import type { Surface } from './surface.ts'
 
 /** The service as requests of a tenant see it: with that agent only. @throws A2A_ERR_BAD_PARAMS */
-export function toTenant(surface: Surface, name: string): Surface {
-  const { exposed, buildCard } = surface
-  const agent = exposed.find(name) ?? refuseAgent('tenant', name, exposed.all())
-  return {
-    ...surface,
-    exposed: onlyAgent(agent, exposed),
-    tenant: agent.name,
-    buildCard: (origin) => buildCard(origin, agent)
-  }
+export function toTenant(surface: Surface, name: string): Awaitable<Surface> {
+  const { buildCard } = surface
+  return narrow(surface, 'tenant', name, (agent) => ({ buildCard: (origin) => buildCard(origin, agent) }))
 }
 
 /** The service at the endpoint of one agent: with that agent only, in every version. @throws A2A_ERR_BAD_PARAMS */
-export function toOwnSurface(surface: Surface, name: string): Surface {
+export function toOwnSurface(surface: Surface, name: string): Awaitable<Surface> {
+  return narrow(surface, 'agent', name, surface.atEndpointOf)
+}
+
+function narrow(
+  surface: Surface,
+  field: string,
+  name: string,
+  own: (agent: Runnable) => Partial<Surface>
+): Awaitable<Surface> {
   const { exposed } = surface
-  const agent = exposed.find(name) ?? refuseAgent('agent', name, exposed.all())
-  return {
-    ...surface,
-    exposed: onlyAgent(agent, exposed),
-    tenant: agent.name,
-    ...surface.atEndpointOf(agent)
+  const found = exposed.find(name)
+  return isPromise(found) ? found.then(toSurface) : toSurface(found)
+
+  function toSurface(agent: Runnable | undefined): Surface {
+    if (agent === undefined) return refuseAgent(field, name, exposed.all())
+    return { ...surface, exposed: onlyAgent(agent, exposed), tenant: agent.name, ...own(agent) }
   }
 }
 

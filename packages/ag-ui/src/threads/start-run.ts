@@ -84,7 +84,7 @@ export async function startRun(
   const { kind, name, sessionId } = thread
   const { body, caller: principal, headers, log } = request
   await requireAllowed(surface, principal, 'run', { kind, name })
-  const runnable = requireExposed(surface, kind, name)
+  const runnable = await requireExposed(surface, kind, name)
   const { svc, metadata: forwarded } = readForwarded(body)
   const { userId, apiKey, metadata, whenBusy } = svc
   const input = svc.input === undefined && message !== undefined ? toInput(message) : svc.input
@@ -140,7 +140,7 @@ export async function sendEmptyRun(
   reply: FastifyReply
 ): Promise<FastifyReply> {
   await requireAllowed(surface, caller, 'run', { kind, name })
-  requireExposed(surface, kind, name)
+  await requireExposed(surface, kind, name)
   const events = encodeEvents([
     { type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0', timestamp: Date.now() },
     { type: 'RUN_FINISHED', threadId, runId, outcome: { type: 'success' } }

@@ -86,7 +86,7 @@ export function listRoutes(scope: HttpScope, surface: Surface): void {
     })
 
     scope.get(`/${kind}s/:name`, { schema: one, config }, async ({ params }, reply) =>
-      sendJson(replies, reply, toMetadata(requireExposed(surface, kind, params.name)))
+      sendJson(replies, reply, toMetadata(await requireExposed(surface, kind, params.name)))
     )
   }
 

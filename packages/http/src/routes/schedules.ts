@@ -87,7 +87,7 @@ export function schedulesRoutes(scope: HttpScope, surface: Surface): void {
   scope.post('/schedules', { schema: create, config }, async ({ body, principal, headers, log }, reply) => {
     const { kind, name, ...given } = body
     await requireAllowed(surface, principal, 'run', { kind, name })
-    const runnable = requireExposed(surface, kind, name)
+    const runnable = await requireExposed(surface, kind, name)
     const { apiKey, redact } = new ProviderKeys(headers, undefined, providerKeyHeaders).forRun(log)
     const options = { ...exposed.startOptions(runnable), principal, apiKey, redact }
     const schedule = await schedules.create(runnable, given, options)

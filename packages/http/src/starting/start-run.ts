@@ -43,10 +43,13 @@ export function createStarter(surface: Surface, kind: RunnableKind): Starter {
   return {
     preParsing(request, reply, _payload, done) {
       const { name } = request.params as RunRequest['params']
+      const refuse = (runnable: Runnable) => {
+        found.set(request, runnable)
+        return refuseStart(surface, runnable, request, reply)
+      }
       try {
         const runnable = requireExposed(surface, kind, name)
-        found.set(request, runnable)
-        const refusing = refuseStart(surface, runnable, request, reply)
+        const refusing = isPromise(runnable) ? runnable.then(refuse) : refuse(runnable)
         const pass = () => done()
         if (isPromise(refusing)) refusing.then(pass, done)
         else done()

@@ -152,7 +152,7 @@ export async function callTool(
   call: Call,
   params: ToolCall
 ): Promise<ToolResult | TaskResult | InputRequired> {
-  const runnable = findRunnable(surface.exposed, params.name)
+  const runnable = await findRunnable(surface.exposed, params.name)
   if (runnable === undefined) throw new MCP_ERR_UNKNOWN_TOOL(params.name)
   const { kind, name } = runnable
   await requireAllowed(surface, call.principal, 'run', { kind, name })

@@ -1,5 +1,6 @@
 import {
   RUNNABLE_KINDS,
+  type Awaitable,
   type Principal,
   type RunInput,
   type Runnable,
@@ -82,24 +83,27 @@ export function toDottedName({ kind, name }: Named): string {
 }
 
 /** The runnable of a tool, by its name or by its earlier one; an agent whose name looks like the earlier one of a team comes first. */
-export function findRunnable(exposed: Pick<Exposed, 'get' | 'list'>, tool: string): Runnable | undefined {
-  const agent = exposed.get('agent', tool)
+export async function findRunnable(
+  exposed: Pick<Exposed, 'find' | 'list'>,
+  tool: string
+): Promise<Runnable | undefined> {
+  const agent = await exposed.find('agent', tool)
   if (agent !== undefined && toToolName(agent) === tool) return agent
-  const prefixed = findPrefixed(exposed, tool, '_')
+  const prefixed = await findPrefixed(exposed, tool, '_')
   if (prefixed !== undefined && toToolName(prefixed) === tool) return prefixed
   const hashed = isHashed(tool) ? exposed.list().find((each) => toToolName(each) === tool) : undefined
   return hashed ?? agent ?? findPrefixed(exposed, tool, '.')
 }
 
 function findPrefixed(
-  exposed: Pick<Exposed, 'get'>,
+  exposed: Pick<Exposed, 'find'>,
   tool: string,
   separator: '_' | '.'
-): Runnable | undefined {
+): Awaitable<Runnable | undefined> {
   const place = tool.indexOf(separator)
   const kind = tool.slice(0, Math.max(place, 0)) as RunnableKind
   if (!PREFIXED.includes(kind) || place + 1 === tool.length) return undefined
-  return exposed.get(kind, tool.slice(place + 1))
+  return exposed.find(kind, tool.slice(place + 1))
 }
 
 /** The tools that a caller may see: one for each exposed runnable that the caller may read. */

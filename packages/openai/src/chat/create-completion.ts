@@ -128,7 +128,7 @@ export async function createCompletion(
   const { body, caller: principal } = request
   const { kind, name } = readModel(body.model)
   await requireAllowed(surface, principal, 'run', { kind, name })
-  const runnable = requireExposed(surface, kind, name)
+  const runnable = await requireExposed(surface, kind, name)
   const read = readMessages(body.messages)
   const fileUrl = fileUrlIn(surface, request)
   const isValue = isJson(body.response_format) || runnable.describe().output !== undefined

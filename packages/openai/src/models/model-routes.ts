@@ -58,7 +58,8 @@ async function listModels(surface: Surface, caller: Principal): Promise<Static<t
 /** @throws OPENAI_ERR_UNKNOWN_MODEL */
 async function findModel(surface: Surface, model: string, caller: Principal): Promise<Model> {
   const { kind, name } = readModel(model)
-  if (surface.exposed.get(kind, name) === undefined || !(await mayRun(surface, caller, { kind, name })))
+  const isExposed = (await surface.exposed.find(kind, name)) !== undefined
+  if (!isExposed || !(await mayRun(surface, caller, { kind, name })))
     throw new OPENAI_ERR_UNKNOWN_MODEL(model)
   return toObject(toModel(kind, name))
 }

@@ -138,7 +138,7 @@ async function findPlace(
     throw new OPENAI_ERR_BAD_REQUEST('background needs a response that is stored')
   const { kind, name } = readModel(model)
   await requireAllowed(surface, principal, 'run', { kind, name })
-  const runnable = requireExposed(surface, kind, name)
+  const runnable = await requireExposed(surface, kind, name)
   const input = await resolveReferences(surface, body.input, principal)
   const read = readInput({ ...body, input })
   const isAnswer = read.outputs.length > 0 || read.approvals.length > 0

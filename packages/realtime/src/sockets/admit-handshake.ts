@@ -136,5 +136,6 @@ async function readSecret({ secrets }: Surface, token: string) {
  */
 export async function requireVoice(surface: Surface, principal: Principal, name: string): Promise<void> {
   await requireAllowed(surface, principal, 'run', { kind: 'agent', name })
-  if (!isVoiceRunnable(requireExposed(surface, 'agent', name))) throw new VOICE_ERR_NOT_A_VOICE('agent', name)
+  const agent = await requireExposed(surface, 'agent', name)
+  if (!isVoiceRunnable(agent)) throw new VOICE_ERR_NOT_A_VOICE('agent', name)
 }

@@ -5,6 +5,7 @@ import {
   NO_REGISTRY,
   RUNNABLE_KINDS,
   type Authorize,
+  type Awaitable,
   type Runnable,
   type RunnableKey,
   type RunnableKind,
@@ -101,8 +102,16 @@ export class Exposed {
     this.given = named.map((runnable) => this.#present.add(runnable))
   }
 
-  get(kind: RunnableKind, name: string): Runnable | undefined {
-    return this.#present.get(kind, name) ?? this.#registered(kind, name)
+  /**
+   * Looks a runnable up, of one kind or of the first that has the name. All wires, schedules and recovery do so here: a registered name
+   * is found without a promise.
+   */
+  find(kinds: RunnableKind | readonly RunnableKind[], name: string): Awaitable<Runnable | undefined> {
+    for (const kind of typeof kinds === 'string' ? [kinds] : kinds) {
+      const found = this.#present.get(kind, name) ?? this.#registered(kind, name)
+      if (found !== undefined) return found
+    }
+    return undefined
   }
 
   /** True if users of the app are authenticated, by this surface or another one. */
@@ -255,6 +264,11 @@ export class Surfaces {
   list(): ExposedRunnable[] {
     const named = this.#surfaces.flatMap((each) => each.named.filter(({ runnable }) => each.names(runnable)))
     return [...named, ...this.#registered()].filter((each) => !this.#isHidden(each))
+  }
+
+  /** Looks up the runnable of a run, as the surface does that exposes it. */
+  find(key: RunnableKey): Awaitable<Runnable | undefined> {
+    return this.#surfaces.find((each) => each.at(key) !== undefined)?.find(key.kind, key.name)
   }
 
   /** The registry id of runs that the app itself starts. */

@@ -122,12 +122,14 @@ export class InterruptedRuns {
 
   /** True if the runnable with this key is known. */
   knows(key: RunnableKey): boolean {
-    return this.find(key) !== undefined
+    return this.#runnables.has(runnableKeyText(key))
   }
 
-  /** The runnable with this key, if it is known. */
-  find(key: RunnableKey): Runnable | undefined {
-    return this.#runnables.get(runnableKeyText(key))?.runnable
+  /** Looks up a resumable runnable: one that is known, without a promise, else one that a surface exposes. */
+  find(key: RunnableKey): Awaitable<Runnable | undefined> {
+    const known = this.#runnables.get(runnableKeyText(key))?.runnable
+    const found = known ?? this.#host.surfaces.find(key)
+    return isPromise(found) ? found.then(resumableOnly) : resumableOnly(found)
   }
 
   /** The keys of the runnables that are known. */
@@ -137,8 +139,8 @@ export class InterruptedRuns {
 
   /** Begins a run from the queue, which this process has leased; true if it is in progress. */
   async begin(next: NextRun): Promise<boolean> {
-    const found = this.#runnables.get(runnableKeyText(next))
-    if (found !== undefined) return await this.#loader.resume(found.runnable, next, next.epoch)
+    const runnable = await this.find(next)
+    if (runnable !== undefined) return await this.#loader.resume(runnable, next, next.epoch)
     this.#awaitRunnable(next)
     return false
   }
@@ -182,7 +184,9 @@ export class InterruptedRuns {
     if (run === undefined) return this.#host.live.has(runId)
     const { lease } = this.#host.stores
     if (inputId !== undefined && !this.#parked.awaitsInput(runId, inputId)) return lease === undefined
-    if (this.#runnableOf(run) !== undefined) await within(ANSWERS_WITHIN, this.#loader.load(run))
+    const runnable = this.#runnableOf(run)
+    if ((isPromise(runnable) ? await runnable : runnable) !== undefined)
+      await within(ANSWERS_WITHIN, this.#loader.load(run))
     else if (!this.#parked.awaitsRunnable(runId)) this.#awaitRunnable(run)
     if (lease === undefined || this.#host.live.has(runId)) return true
     // Another node may have a run that is parked here, and has to when this one closes.
@@ -242,13 +246,17 @@ export class InterruptedRuns {
       const isEnded = await endLeftRun(stores, runId, cancelRequested ? 'canceled' : undefined)
       return isEnded ? 'ended' : undefined
     }
-    if (this.#runnables.has(runnableKeyText(run))) return { load: this.#loader.recover(run, size) }
+    const runnable = this.find(run)
+    if ((isPromise(runnable) ? await runnable : runnable) !== undefined)
+      return { load: this.#loader.recover(run, size) }
     this.#awaitRunnable(run)
     return undefined
   }
 
-  #runnableOf(run: ParkedRun): Runnable | undefined {
-    return this.find(run) ?? run.unloaded?.runnable
+  #runnableOf(run: ParkedRun): Awaitable<Runnable | undefined> {
+    const found = this.find(run)
+    const orUnloaded = (runnable: Runnable | undefined) => runnable ?? run.unloaded?.runnable
+    return isPromise(found) ? found.then(orUnloaded) : orUnloaded(found)
   }
 
   // Null if it has no checkpoint.
@@ -284,4 +292,8 @@ export class InterruptedRuns {
       logFault(this.#host, err, runId, message)
     }
   }
+}
+
+function resumableOnly(runnable: Runnable | undefined): Runnable | undefined {
+  return runnable?.resumable === true ? runnable : undefined
 }

@@ -1,8 +1,10 @@
 import {
+  isPromise,
   MAX_TIMER,
   timeOf,
   toLoggable,
   within,
+  type Awaitable,
   type LeftRun,
   type Runnable,
   type RunnableKey,
@@ -128,7 +130,7 @@ const RETRY_AFTER = 5_000
 interface LoaderHost {
   readonly engine: ResumeHost
   readonly parked: ParkedRuns
-  runnableOf(run: ParkedRun): Runnable | undefined
+  runnableOf(run: ParkedRun): Awaitable<Runnable | undefined>
   /** The runnable of a run was removed before its turn. */
   awaitRunnable(run: ParkedRun): void
 }
@@ -216,7 +218,8 @@ export class RunLoader {
     const { engine, parked } = this.#host
     while (this.#unsettled.size >= MAX_UNSETTLED) await Promise.race(this.#unsettled)
     for (let vacancy; (vacancy = engine.live.limits.vacancy()) !== undefined;) await vacancy
-    const runnable = this.#host.runnableOf(run)
+    const found = this.#host.runnableOf(run)
+    const runnable = isPromise(found) ? await found : found
     if (runnable === undefined && parked.get(runId)) this.#host.awaitRunnable(run)
     if (runnable === undefined || engine.closing.aborted || !parked.take(runId)) return loaded(false)
     const settled = new Promise<void>((settle) => this.#settled.set(runId, settle))

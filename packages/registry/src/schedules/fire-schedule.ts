@@ -2,6 +2,7 @@ import {
   codeOf,
   isTellable,
   type Authorize,
+  type Awaitable,
   type QueuedStart,
   type RunInput,
   type RunLog,
@@ -37,7 +38,7 @@ export async function fireSchedule(
   const state: ScheduleState = { nextAt, endedAt: nextAt === null ? now : null, lastAt, lastRunId, lastError }
   const isLate = now - schedule.nextAt! > MISSED_AFTER
   if (isLate && plan.catchUp === 'none') return void (await schedules.fire(schedule, state))
-  const runnable = host.interrupted.find(schedule)
+  const runnable = await host.interrupted.find(schedule)
   // It was removed a moment ago: the schedule stays due until it is back.
   if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
   let start: QueuedStart
@@ -106,7 +107,8 @@ export interface ScheduleHost {
   readonly interrupted: {
     /** The keys of the resumable runnables of this process. */
     readonly known: RunnableKey[]
-    find(key: RunnableKey): Runnable | undefined
+    knows(key: RunnableKey): boolean
+    find(key: RunnableKey): Awaitable<Runnable | undefined>
     know(runnable: Runnable, registry: string): RunnableKey
   }
   readonly queued: {

@@ -249,7 +249,7 @@ export class Schedules {
     }
     this.#requireStart(runnable, schedule, options)
     await store.create(schedule, this.#maxPerOwner)
-    if (interrupted.find(schedule) === undefined) interrupted.know(runnable, registry)
+    if (!interrupted.knows(schedule)) interrupted.know(runnable, registry)
     this.#look()
     return toOwned(schedule)
   }
@@ -284,7 +284,7 @@ export class Schedules {
       if (earlier === undefined) throw new RUN_ERR_SCHEDULE_NOT_FOUND(scheduleId)
       const schedule = changed(earlier, change, principal, timeOf(this.#host.stores))
       if ('input' in change || 'metadata' in change) {
-        const runnable = this.#host.interrupted.find(schedule)
+        const runnable = await this.#host.interrupted.find(schedule)
         if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
         this.#requireStart(runnable, schedule)
       }

@@ -59,8 +59,8 @@ t.test('a surface shows runs of removed runnables of its registry, but not of ot
     names.remove('agent', 'named')
   }
   t.equal(agents.shows({ ...key('global', 'unknown'), kind: 'team' }), false)
-  t.equal(plain.get('agent', 'moved'), undefined, 'it is gone from both')
-  t.equal(names.get('agent', 'named'), undefined)
+  t.equal(plain.find('agent', 'moved'), undefined, 'it is gone from both')
+  t.equal(names.find('agent', 'named'), undefined)
 })
 
 t.test('a custom registry needs only `get` and `list`', async (t) => {

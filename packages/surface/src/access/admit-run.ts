@@ -110,7 +110,7 @@ export interface NamedUser {
 
 /** The part of a surface that admits runs. */
 export interface AdmittingSurface {
-  readonly exposed: Pick<Exposed, 'get' | 'startOptions' | 'hasUsers'>
+  readonly exposed: Pick<Exposed, 'find' | 'startOptions' | 'hasUsers'>
   readonly policy: Pick<Policy, 'authorize'>
   /** Header, in lower case → the provider whose key it holds. */
   readonly providerKeyHeaders: Readonly<Record<string, string>>
@@ -160,10 +160,14 @@ export function admitRun(
   asked: AskedRun
 ): Awaitable<AdmittedRun> {
   const allowed = requireAllowed(surface, asked.principal, 'run', { kind, name })
-  return isPromise(allowed) ? allowed.then(admit) : admit()
+  return isPromise(allowed) ? allowed.then(find) : find()
 
-  function admit(): AdmittedRun {
+  function find(): Awaitable<AdmittedRun> {
     const runnable = requireExposed(surface, kind, name)
+    return isPromise(runnable) ? runnable.then(admit) : admit(runnable)
+  }
+
+  function admit(runnable: Runnable): AdmittedRun {
     return { runnable, options: toStartOptions(surface, runnable, asked) }
   }
 }
@@ -194,10 +198,14 @@ export function requireExposed(
   { exposed, errors }: Pick<AdmittingSurface, 'exposed' | 'errors'>,
   kind: RunnableKind,
   name: string
-): Runnable {
-  const runnable = exposed.get(kind, name)
-  if (runnable === undefined) throw new errors.UnknownRunnable(kind, name)
-  return runnable
+): Awaitable<Runnable> {
+  const found = exposed.find(kind, name)
+  return isPromise(found) ? found.then(require) : require(found)
+
+  function require(runnable: Runnable | undefined): Runnable {
+    if (runnable === undefined) throw new errors.UnknownRunnable(kind, name)
+    return runnable
+  }
 }
 
 /**

@@ -37,7 +37,7 @@ export async function startTurn(
   const { kind, name, sessionId } = chat
   const { body, caller: principal, headers, log } = request
   await requireAllowed(surface, principal, 'run', { kind, name })
-  const runnable = requireExposed(surface, kind, name)
+  const runnable = await requireExposed(surface, kind, name)
   const message = body.messages.at(-1)!
   const input = toInput(message, runnable)
   const { userId, apiKey, whenBusy, metadata, instructions, tools } = body
