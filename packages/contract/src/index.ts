@@ -278,8 +278,8 @@ export {
 } from './principal.ts'
 export { asItIs, ProviderKey, REDACTED, Secret, type Redact, type TextInIncrements } from './secret.ts'
 export { newRunId, randomId } from './ids.ts'
-export { RunActivity, type AskingPart } from './run-activity.ts'
 export { RunCalls, type CallChange, type CallPart, type RunCall } from './run-calls.ts'
+export { RunView, type AskingPart } from './run-view.ts'
 export {
   AfterTurnSchema,
   findChoiceFault,

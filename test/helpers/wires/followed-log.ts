@@ -1,11 +1,11 @@
 import type { NumberedPart } from '@svc/registry'
-import { RunActivity } from '@svc/contract'
+import { RunView } from '@svc/contract'
 import type { WireRun } from './wire.ts'
 
 /** The log of a run as far as it has been read. */
 export class FollowedLog {
   readonly parts: NumberedPart[] = []
-  readonly #activity = new RunActivity()
+  readonly #view = new RunView()
   readonly #waits: number[] = []
   #lastStep = 0
   #waiting: { seq: number; resolve: (present: number) => void }[] = []
@@ -13,8 +13,8 @@ export class FollowedLog {
 
   add(part: NumberedPart): void {
     this.parts.push(part)
-    this.#activity.add(part)
-    if (this.#activity.isWaiting) this.#waits.push(part.seq)
+    this.#view.add(part)
+    if (this.#view.isWaiting) this.#waits.push(part.seq)
     if (part.type === 'step.start' && !part.source?.length) this.#lastStep = part.seq
     this.#wake((seq) => seq < part.seq)
   }

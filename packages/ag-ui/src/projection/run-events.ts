@@ -1,4 +1,4 @@
-import { RunActivity, sourceKey, type NumberedPart, type PartOf, type PartType } from '@svc/contract'
+import { RunView, sourceKey, type NumberedPart, type PartOf, type PartType } from '@svc/contract'
 import { type FileUrl } from '@svc/surface'
 import type { AgUiEvent, AgUiEventOf, Tag } from '../wire/events.ts'
 import type { AgUiMessage } from '../wire/input.ts'
@@ -29,8 +29,9 @@ export interface EventOptions {
  * the reader reaches the service.
  */
 export class RunEvents {
+  /** The run so far. */
+  readonly run = new RunView()
   readonly #options: EventOptions
-  readonly #activity = new RunActivity()
   readonly #members = new Members()
   readonly #speech = new Speech()
   readonly #tools: ToolCalls
@@ -38,53 +39,18 @@ export class RunEvents {
   readonly #interrupts = new Interrupts()
   // Model steps under way, by their source.
   readonly #steps = new Map<string, { readonly stepName: string } & Tag>()
-  #ids = { threadId: '', runId: '' }
   // Of this part of the run.
   #runId = ''
   #structured: unknown
-  #seq = 0
-  // Milliseconds since the epoch, of the last part.
-  #at = 0
-  #ended = false
 
   constructor(options: EventOptions) {
     this.#options = options
     this.#tools = new ToolCalls(this.#speech, options.known ?? new Set())
   }
 
-  /** True after the `start` part. */
-  get hasStarted(): boolean {
-    return this.#runId !== ''
-  }
-
-  /** True if the run has ended. */
-  get ended(): boolean {
-    return this.#ended
-  }
-
-  /** True if the run only waits for inputs. */
-  get isWaiting(): boolean {
-    return this.#activity.isWaiting
-  }
-
-  /** The last part. */
-  get seq(): number {
-    return this.#seq
-  }
-
-  /** True if the run waits for this input or approval. */
-  isPending(inputId: string): boolean {
-    return this.#activity.pending.has(inputId)
-  }
-
   /** What the run has asked for with this id; undefined if nothing. */
   kindOf(inputId: string): AskedKind | undefined {
     return this.#interrupts.kindOf(inputId)
-  }
-
-  /** What the run waits for now: the ids of inputs and approvals. */
-  get pendingIds(): Iterable<string> {
-    return this.#activity.pending.keys()
   }
 
   /** The inputs that tool messages answer, or have answered, by the ids of their calls. */
@@ -95,14 +61,12 @@ export class RunEvents {
   /** Continues the text under way with an increment, and returns the id of its message; undefined if there is none. */
   continueText(seq: number, text: string): string | undefined {
     const id = this.#speech.continueText(text)
-    if (id !== undefined) this.#seq = seq
+    if (id !== undefined) this.run.seq = seq
     return id
   }
 
   add(part: NumberedPart): AgUiEvent[] {
-    if (part.seq > 0) this.#seq = part.seq
-    this.#at = part.at
-    this.#activity.add(part)
+    this.run.add(part)
     if (part.type === 'start') return part.source?.length ? [] : [this.#start(part)]
     if (!part.source?.length && (part.type === 'finish' || part.type === 'error')) return this.#end(part)
     const events: AgUiEvent[] = []
@@ -117,19 +81,19 @@ export class RunEvents {
     this.#members.hideAll()
     this.#usage.take()
     const { threadId, runId: of } = this.#ids
-    const runId = (this.#runId = `${of}_${this.#seq + 1}`)
-    return [{ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0', timestamp: this.#at }]
+    const { seq, at: timestamp } = this.run
+    const runId = (this.#runId = `${of}_${seq + 1}`)
+    return [{ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0', timestamp }]
   }
 
   /** The events that end a run whose log has no end: that of a turn as a session keeps it. */
   finish(): AgUiEvent[] {
-    this.#ended = true
     return [...this.#closeAll(), { ...this.#finished(), outcome: { type: 'success' } }]
   }
 
   /** The events that end a part of the run where it waits. */
   pause(): AgUiEvent[] {
-    const interrupts = this.#interrupts.of(this.#activity.pending, (call) => this.#tools.idOf(call))
+    const interrupts = this.#interrupts.of(this.run.pending, (call) => this.#tools.idOf(call))
     const interruptsOf = (subagentRunId: string) =>
       interrupts.filter((each) => each.subagentRunId === subagentRunId).map(({ id }) => id)
     const end = { isCanceled: false, interrupts, pendingToolCallIds: this.#tools.pending }
@@ -140,8 +104,12 @@ export class RunEvents {
     ]
   }
 
-  #start({ runId, sessionId: threadId, input, at }: Logged<'start'>): AgUiEvent {
-    this.#ids = { threadId, runId }
+  get #ids(): { threadId: string; runId: string } {
+    const { sessionId: threadId = '', runId = '' } = this.run.start ?? {}
+    return { threadId, runId }
+  }
+
+  #start({ runId, input, at }: Logged<'start'>): AgUiEvent {
     this.#runId = this.#speech.runId = this.#tools.runId = runId
     const message = this.#options.toMessage?.(runId, input)
     return {
@@ -245,7 +213,6 @@ export class RunEvents {
   }
 
   #end(part: Logged<'finish'> | Logged<'error'>): AgUiEvent[] {
-    this.#ended = true
     const closed = this.#closeAll()
     if (part.type === 'error') {
       const { retryable, ...error } = part.error

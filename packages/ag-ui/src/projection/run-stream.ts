@@ -32,7 +32,7 @@ export class RunStream implements SseProjection {
   }
 
   get ended(): boolean {
-    return this.#isPaused || this.#events.ended
+    return this.#isPaused || this.#events.run.end !== undefined
   }
 
   encode(entry: LogEntry): string | Iterable<string> {
@@ -47,10 +47,10 @@ export class RunStream implements SseProjection {
   }
 
   atPresent(): string {
-    const events = this.#events
-    if (!events.isWaiting || this.#answered.some((inputId) => events.isPending(inputId))) return ''
+    const { run } = this.#events
+    if (!run.isWaiting || this.#answered.some((inputId) => run.pending.has(inputId))) return ''
     this.#isPaused = true
-    return encodeEvents(events.pause())
+    return encodeEvents(this.#events.pause())
   }
 
   // A stream that ended in order, the client would take for a whole one; one that breaks off ends a client on Node.js.
@@ -60,7 +60,7 @@ export class RunStream implements SseProjection {
   }
 
   encodeTransient({ part }: { part: PartOf<'data'> }): string {
-    return this.#events.hasStarted ? encodeEvents([toDataEvent(part, {})]) : ''
+    return this.#events.run.start !== undefined ? encodeEvents([toDataEvent(part, {})]) : ''
   }
 }
 

@@ -79,9 +79,10 @@ async function* encodeTurn(
     for (const part of partsOfTurn({ runId, messages }, session.sessionId))
       text += encodeEvents(events.add(part))
     text += encodeEvents(events.finish())
+  } else if (events.run.end === undefined) {
+    // A run that ended a moment ago may have a log without its end yet.
+    text += encodeEvents(events.pause())
   }
-  // A run that ended a moment ago may have a log without its end yet.
-  if (!events.ended) text += encodeEvents(events.pause())
   yield text
 }
 
@@ -105,7 +106,7 @@ export function sendStream(
   return reply
     .headers(SSE_HEADERS)
     .header('x-run-id', runId)
-    .send(createSseStream(runs, runId, { after: events.seq, heartbeat, projection }))
+    .send(createSseStream(runs, runId, { after: events.run.seq, heartbeat, projection }))
 }
 
 /** Messages of a session, unless the request says. */

@@ -36,8 +36,8 @@ export async function readSoFar(
   for await (const { seq, part } of readPresent(runs.stores, runId)) {
     if (seq > until) break
     events.add(part)
-    const { isWaiting } = events
-    if (isWaiting && !wasWaiting) waits.push({ seq, inputIds: new Set(events.pendingIds) })
+    const { isWaiting, pending } = events.run
+    if (isWaiting && !wasWaiting) waits.push({ seq, inputIds: new Set(pending.keys()) })
     wasWaiting = isWaiting
   }
   return { events, waits }
@@ -64,15 +64,16 @@ export async function continueRun(
     known: new Set(answers.results.flatMap(({ toolCallId }) => toolCallId ?? []))
   }
   const { events: present, waits } = await readSoFar(surface, runId, new RunEvents(options))
-  if (present.seq === 0) throw new RUN_ERR_LOG_GONE()
+  const { seq } = present.run
+  if (seq === 0) throw new RUN_ERR_LOG_GONE()
   const given = toGivenAnswers(answers, present)
   if (given.length === 0) throw new AGUI_ERR_NOTHING_ANSWERED()
-  const place = placeOf(given, waits) ?? present.seq
-  if (present.ended && place === present.seq) throw new AGUI_ERR_RUN_ENDED()
+  const place = placeOf(given, waits) ?? seq
+  if (present.run.end !== undefined && place === seq) throw new AGUI_ERR_RUN_ENDED()
   await answerInputs(surface, request.caller, given)
   if (!reachesOwner(request.caller, owner))
     return reply.headers(SSE_HEADERS).send(encodeEvents([...present.resume(), ...present.finish()]))
-  const isBehind = place < present.seq
+  const isBehind = place < seq
   const events = isBehind ? (await readSoFar(surface, runId, new RunEvents(options), place)).events : present
   tieToClient(surface.replies, reply)
   return sendStream(surface, reply, runId, events, {

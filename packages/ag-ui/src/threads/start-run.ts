@@ -118,7 +118,7 @@ export async function startRun(
   const fileUrl = fileUrlIn(surface, thread, request)
   const events = new RunEvents({ fileUrl, isCurrent: knowsOutcomes(body.protocolVersion) })
   // A message that has joined a run gets what follows it: the client may have the rest.
-  const isUnderWay = run.joined && !(await readSoFar(surface, run.runId, events)).events.ended
+  const isUnderWay = run.joined && (await readSoFar(surface, run.runId, events)).events.run.end === undefined
   return sendStream(
     surface,
     reply,

@@ -24,7 +24,7 @@ const eventsFor = (name: ClientName) => new RunEvents({ fileUrl, isCurrent: name
 function eventsOf(log: readonly NumberedPart[], name: ClientName, pauses = false): AgUiEvent[] {
   const run = eventsFor(name)
   return log.flatMap((part) => {
-    const before = pauses && run.isWaiting ? [...run.pause(), ...run.resume()] : []
+    const before = pauses && run.run.isWaiting ? [...run.pause(), ...run.resume()] : []
     return [...before, ...run.add(part)]
   })
 }
@@ -79,7 +79,7 @@ t.test('a reader that continues where the run waits gets the rest of the same ev
   await assert(
     asyncProperty(logs, nat(20), async (log, at) => {
       const run = eventsFor('current')
-      const waits = log.filter((part) => (run.add(part), run.isWaiting)).map(({ seq }) => seq)
+      const waits = log.filter((part) => (run.add(part), run.run.isWaiting)).map(({ seq }) => seq)
       const place = waits[at % (waits.length || 1)] ?? 0
       const read = (after: number) => {
         const events = eventsFor('current')

@@ -5,7 +5,7 @@ import { answerElicitations, toInputRequests, type InputRequests } from '../inpu
 import type { ToolResult } from '../protocol/message.ts'
 import { requireTasks, type Call } from '../server/call.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
-import { RunView } from '../tools/run-view.ts'
+import { CallView } from '../tools/call-view.ts'
 import { toToolResult } from '../tools/tool-result.ts'
 
 /** A run as a task, as the extension for tasks has it. */
@@ -43,7 +43,7 @@ async function toDetailedTask(surface: Surface, run: RunSummary, opensUrls: bool
   const task = describeTask(surface, run)
   const { taskId, status } = task
   if (status === 'working' || status === 'cancelled') return task
-  const view = new RunView(credentialsPageOf(surface, taskId, opensUrls))
+  const view = new CallView(credentialsPageOf(surface, taskId, opensUrls))
   for await (const { part } of readPresent(surface.runs.stores, taskId)) view.add(part)
   if (status === 'completed') {
     const result = await toToolResult(surface, taskId, view, true)

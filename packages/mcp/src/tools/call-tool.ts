@@ -15,7 +15,7 @@ import { isProtocolError, isTellable, type Call, type Client, type Exchange } fr
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
 import { findRunnable, isObjectSchema, toRunInput } from './list-tools.ts'
-import { RunView } from './run-view.ts'
+import { CallView } from './call-view.ts'
 import { toErrorResult, toToolResult } from './tool-result.ts'
 
 /** How a run is followed. */
@@ -36,7 +36,7 @@ export interface Following {
 async function followRun(
   host: LogHost,
   runId: string,
-  view: RunView,
+  view: CallView,
   { timeout, onLeave, onPart, onWaiting }: Following
 ): Promise<void> {
   const reader = new LogReader(host, runId, 0, true)
@@ -207,7 +207,7 @@ async function followCall(
   { _meta: meta }: ToolCall
 ): Promise<ToolResult | TaskResult | InputRequired> {
   const { taskAfter, onDisconnect } = surface.settings
-  const view = new RunView(credentialsPageOf(surface, runId, client.elicits.url))
+  const view = new CallView(credentialsPageOf(surface, runId, client.elicits.url))
   const requested = new Set<string>()
   let hasLeft = false
   await followRun(surface.runs, runId, view, {
@@ -231,7 +231,7 @@ async function followCall(
       return askable.length === 0
     }
   })
-  if (view.ended) {
+  if (view.end !== undefined) {
     const isStructured = isModern || isObjectSchema(runnable.describe().output)
     return toToolResult(surface, runId, view, isStructured)
   }
@@ -256,7 +256,7 @@ async function followCall(
 }
 
 // Refuses clients that cannot ask their users so, as the revision has it.
-function requireInputs(runId: string, { elicitations, seq }: RunView, { elicits }: Client): InputRequired {
+function requireInputs(runId: string, { elicitations, seq }: CallView, { elicits }: Client): InputRequired {
   for (const { mode } of Object.values<Elicitation>(elicitations))
     if (!elicits[mode]) throw missingCapability({ elicitation: { [mode]: {} } })
   return {

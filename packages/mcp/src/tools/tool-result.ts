@@ -2,7 +2,7 @@ import type { RunFile, RunResult } from '@svc/contract'
 import type { ContentBlock, ToolResult } from '../protocol/message.ts'
 import type { Surface } from '../surface.ts'
 import { fileUri } from '../resources/run-uri.ts'
-import type { RunView } from './run-view.ts'
+import type { CallView } from './call-view.ts'
 
 /** Bytes of all the files that a result has in itself. */
 const MAX_INLINE = 4_194_304
@@ -11,12 +11,12 @@ const MAX_INLINE = 4_194_304
 export async function toToolResult(
   surface: Surface,
   runId: string,
-  view: RunView,
+  view: CallView,
   isStructured: boolean
 ): Promise<ToolResult> {
-  const { error, result } = view
+  const { end, result } = view
   const meta = { runId, sessionId: result.sessionId }
-  if (error !== undefined) return toErrorResult(error, meta)
+  if (end?.type === 'error') return toErrorResult(end.error, meta)
   if (result.finishReason === 'canceled')
     return toErrorResult({ code: 'RUN_CANCELED', message: 'The run was canceled' }, meta)
   const content = await toContent(surface, runId, result)

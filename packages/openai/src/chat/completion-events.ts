@@ -1,7 +1,6 @@
 import {
-  addUsage,
   fileOfAudio,
-  RunActivity,
+  RunView,
   VoidableList,
   ZERO_USAGE,
   type NumberedPart,
@@ -63,22 +62,19 @@ const REASONS: Readonly<Record<Exclude<PartOf<'finish'>['finishReason'], 'cancel
  * inputs and a call of a client's tool is among them; the next part begins the next one. All of it depends on the log only.
  */
 export class CompletionEvents {
+  /** The run so far. */
+  readonly run = new RunView()
   readonly #fileUrl: FileUrl
   readonly #isValue: boolean
   readonly #callReason: 'tool_calls' | 'function_call'
   readonly #endsAtCall: boolean
-  readonly #activity = new RunActivity()
   readonly #waiting = new Map<string, WaitingCall>()
   #text: AnswerText
   #annotations = new VoidableList<Annotation>()
-  #start: { readonly runId: string; readonly model: string } = { runId: '', model: '' }
   #after = 0
-  #seq = 0
   #created = 0
-  #usage: Usage = ZERO_USAGE
-  #usageBefore: Usage = ZERO_USAGE
+  #usageBefore = ZERO_USAGE
   #isOver = false
-  #isEnd = false
 
   /**
    * @param isValue true if the answer is a JSON value: then it is one text, at the end
@@ -95,21 +91,17 @@ export class CompletionEvents {
 
   /** The id of the completion that the last part belongs to. */
   get id(): string {
-    return toCompletionId(this.#start.runId, this.#after)
+    return toCompletionId(this.#runId, this.#after)
   }
 
   get model(): string {
-    return this.#start.model
+    const { start } = this.run
+    return start === undefined ? '' : toModel(start.kind, start.name)
   }
 
   /** When it began, in seconds since the epoch. */
   get created(): number {
     return this.#created
-  }
-
-  /** The last part. */
-  get seq(): number {
-    return this.#seq
   }
 
   /** True if the completion is over. */
@@ -122,6 +114,10 @@ export class CompletionEvents {
     return [...this.#waiting.values()]
   }
 
+  get #runId(): string {
+    return this.run.start?.runId ?? ''
+  }
+
   /** From now on the run does not wait for these inputs, even if its log has no answer yet. */
   markAnswered(inputIds: readonly string[]): void {
     for (const inputId of inputIds) this.#waiting.delete(inputId)
@@ -130,17 +126,17 @@ export class CompletionEvents {
   /** Continues the passage under way with an increment of its text; false if it takes more than that. */
   extend(seq: number, text: string): boolean {
     if (this.#isOver || !this.#text.extend(text)) return false
-    this.#seq = seq
+    this.run.seq = seq
     return true
   }
 
   /** Takes the next part; returns the events of the completion that it belongs to. */
   add(part: NumberedPart): CompletionEvent[] {
-    const events: CompletionEvent[] = this.#isOver && !this.#isEnd ? [this.#beginNext(part)] : []
-    if (part.seq > 0) this.#seq = part.seq
-    if (part.type !== 'text' && part.type !== 'reasoning') this.#activity.add(part)
+    const { run } = this
+    const events: CompletionEvent[] = this.#isOver && run.end === undefined ? [this.#beginNext(part)] : []
+    run.add(part)
     events.push(...(part.source?.length ? this.#ofMember(part) : this.#own(part)))
-    if (!this.#isOver && this.#waiting.size > 0 && this.#activity.isWaiting) {
+    if (!this.#isOver && this.#waiting.size > 0 && run.isWaiting) {
       this.#isOver = true
       const calls = this.waiting.map(({ call }) => call)
       events.push(this.#end(this.#callReason, calls))
@@ -151,7 +147,6 @@ export class CompletionEvents {
   #own(part: NumberedPart): CompletionEvent[] {
     switch (part.type) {
       case 'start':
-        this.#start = { runId: part.runId, model: toModel(part.kind, part.name) }
         this.#created = toSeconds(part.at)
         return [{ type: 'begin' }]
       case 'text':
@@ -180,9 +175,6 @@ export class CompletionEvents {
 
   #anywhere(part: NumberedPart): CompletionEvent[] {
     switch (part.type) {
-      case 'step':
-        this.#usage = addUsage(this.#usage, part.usage)
-        break
       case 'input.request':
         if (part.kind === 'tool') this.#waiting.set(part.inputId, toWaiting(part, this.#endsAtCall))
         break
@@ -212,12 +204,11 @@ export class CompletionEvents {
   }
 
   #citeFile(file: RunFile): void {
-    const url = this.#fileUrl(file, this.#start.runId)
+    const url = this.#fileUrl(file, this.#runId)
     if (url !== undefined) this.#cite(file, url, file.filename ?? file.mimeType)
   }
 
-  #finish({ finishReason, usage, structured }: PartOf<'finish'>): CompletionEvent[] {
-    this.#usage = usage
+  #finish({ finishReason, structured }: PartOf<'finish'>): CompletionEvent[] {
     if (finishReason === 'canceled')
       return this.#fail({ code: 'RUN_ERR_CANCELED', message: 'The run was canceled' })
     this.#close()
@@ -231,20 +222,20 @@ export class CompletionEvents {
 
   // No answer reaches an ended run.
   #close(): void {
-    this.#isOver = this.#isEnd = true
+    this.#isOver = true
     this.#waiting.clear()
   }
 
   #end(reason: ChatFinishReason, calls: readonly ToolCall[]): CompletionEvent {
-    const usage = toCompletionUsage(this.#usage, this.#usageBefore)
+    const usage = toCompletionUsage(this.run.usage, this.#usageBefore)
     return { type: 'end', reason, calls, annotations: this.#annotations.values, usage }
   }
 
   #beginNext({ at }: NumberedPart): CompletionEvent {
-    this.#after = this.#seq
+    this.#after = this.run.seq
     this.#created = toSeconds(at)
     this.#isOver = false
-    this.#usageBefore = this.#usage
+    this.#usageBefore = this.run.usage
     this.#text = new AnswerText(this.#isValue)
     this.#annotations = new VoidableList()
     return { type: 'begin' }

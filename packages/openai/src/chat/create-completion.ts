@@ -222,7 +222,7 @@ function sendStream(
   { stream_options: options }: CompletionBody,
   reply: FastifyReply
 ): FastifyReply {
-  const after = events.seq
+  const after = events.run.seq
   const projection = new CompletionStream(events, options?.include_usage === true, seen)
   return reply.headers(SSE_HEADERS).send(createSseStream(runs, runId, { after, heartbeat, projection }))
 }
@@ -235,7 +235,7 @@ async function awaitCompletion(
 ): Promise<Completion> {
   const message = new CompletionMessage()
   for (const event of seen) message.add(event)
-  for await (const part of surface.runs.parts(runId, events.seq)) {
+  for await (const part of surface.runs.parts(runId, events.run.seq)) {
     for (const event of events.add(part)) message.add(event)
     if (!events.isOver) continue
     const completion = message.build(events)

@@ -276,15 +276,17 @@ async function readWait(
   for await (const { part } of readPresent(runs.stores, runId)) {
     builder.add(part)
     exists ||= builder.id === id
-    if (!builder.isOver || builder.isEnd) continue
-    const { calls, seq } = builder
+    if (!builder.isPaused) continue
+    const { calls, run } = builder
     last = builder.id
-    waits.set(last, { runId, seq, asked: new Map(calls.asked), approvals: new Set(calls.approvals) })
+    waits.set(last, { runId, seq: run.seq, asked: new Map(calls.asked), approvals: new Set(calls.approvals) })
   }
   if (!exists) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id!)
   // Only the last one may be: a response continues until the inputs of the one before are answered.
   const open =
-    !isTerminalStatus(status) && (builder.isOver ? !builder.isEnd : builder.hasEarlier) ? last : undefined
+    !isTerminalStatus(status) && (builder.isPaused || (!builder.isOver && builder.hasEarlier))
+      ? last
+      : undefined
   const wait = waits.get(id ?? open ?? '')
   return wait && { ...wait, isOpen: open === (id ?? open) }
 }

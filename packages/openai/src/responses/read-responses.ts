@@ -73,7 +73,7 @@ export async function requireResponse(
     builder.add(part)
     if (builder.id === id) return run
   }
-  const isNext = builder.isOver && !builder.isEnd && toResponseId({ runId, after: builder.seq }) === id
+  const isNext = builder.isPaused && toResponseId({ runId, after: builder.run.seq }) === id
   if (!isNext) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
   return run
 }

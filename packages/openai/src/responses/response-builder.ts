@@ -1,4 +1,4 @@
-import { addUsage, RunActivity, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from '@svc/contract'
+import { RunView, ZERO_USAGE, type NumberedPart, type PartOf } from '@svc/contract'
 import { toModel } from '../models/model-name.ts'
 import type { ItemEvent, LifecycleEvent, ResponseEvent } from '../wire/response-events.ts'
 import {
@@ -35,10 +35,10 @@ const INCOMPLETE: Partial<Record<PartOf<'finish'>['finishReason'], string>> = {
  * reply to a request repeats its parameters.
  */
 export class ResponseBuilder {
+  /** The run so far. */
+  readonly run = new RunView()
   readonly #view: ResponseView
   readonly #asked: AskedResponse | undefined
-  readonly #activity = new RunActivity()
-  #start: Logged<'start'> | undefined
   #items: RunItems
   // What the response before asked for.
   #earlier: ReadonlySet<string> = new Set()
@@ -51,11 +51,8 @@ export class ResponseBuilder {
   #error: ResponseObject['error'] = null
   #reason: string | undefined
   #sequence = 0
-  #seq = 0
-  #usage: Usage = ZERO_USAGE
-  #usageBefore: Usage = ZERO_USAGE
+  #usageBefore = ZERO_USAGE
   #isOver = false
-  #isEnd = false
 
   /** @param asked the response of the request that is answered, if it is */
   constructor(view: ResponseView = BARE, asked?: AskedResponse) {
@@ -66,12 +63,8 @@ export class ResponseBuilder {
 
   /** The id of the response that the last part belongs to; '' before the first one. */
   get id(): string {
-    return this.#start === undefined ? '' : toResponseId({ runId: this.#start.runId, after: this.#after })
-  }
-
-  /** The last part. */
-  get seq(): number {
-    return this.#seq
+    const { start } = this.run
+    return start === undefined ? '' : toResponseId({ runId: start.runId, after: this.#after })
   }
 
   /** True if the response is over. */
@@ -79,14 +72,14 @@ export class ResponseBuilder {
     return this.#isOver
   }
 
-  /** True if the run has ended. */
-  get isEnd(): boolean {
-    return this.#isEnd
+  /** True if the response is over, and the run has not ended: the next part begins the next one. */
+  get isPaused(): boolean {
+    return this.#isOver && this.run.end === undefined
   }
 
   /** True if the response before asked for something that is not answered yet. */
   get hasEarlier(): boolean {
-    const { pending } = this.#activity
+    const { pending } = this.run
     return this.#earlier.size > 0 && [...this.#earlier].some((inputId) => pending.has(inputId))
   }
 
@@ -105,13 +98,13 @@ export class ResponseBuilder {
     if (this.#isOver || this.#status === 'queued') return undefined
     const place = this.#items.extend(text)
     if (place === undefined) return undefined
-    this.#seq = seq
+    this.run.seq = seq
     return { sequence: this.#sequence++, index: place.index, id: place.id }
   }
 
   /** The response so far. */
   build(): ResponseObject {
-    const { kind = 'agent', name = '', sessionId, afterTurn, metadata } = this.#start ?? {}
+    const { kind = 'agent', name = '', sessionId, afterTurn, metadata } = this.run.start ?? {}
     const { id } = this
     const turnBefore = afterTurn ? toResponseId({ runId: afterTurn, after: 0 }) : null
     const state: ResponseState = {
@@ -123,7 +116,7 @@ export class ResponseBuilder {
       previous_response_id: this.#after === 0 ? turnBefore : this.#before,
       conversation: sessionId === undefined ? null : { id: sessionId },
       output: this.#items.output,
-      usage: this.#isOver ? toResponseUsage(this.#usage, this.#usageBefore) : null,
+      usage: this.#isOver ? toResponseUsage(this.run.usage, this.#usageBefore) : null,
       error: this.#error,
       incomplete_details: this.#reason === undefined ? null : { reason: this.#reason },
       metadata: metadata ?? {}
@@ -133,15 +126,14 @@ export class ResponseBuilder {
 
   /** Takes the next part; returns the events of the response that it belongs to. */
   add(part: NumberedPart): ResponseEvent[] {
-    const events = this.#isOver && !this.#isEnd ? this.#number(this.#beginNext(part)) : []
-    if (part.seq > 0) this.#seq = part.seq
+    const events = this.isPaused ? this.#number(this.#beginNext(part)) : []
+    this.run.add(part)
     if (this.#status === 'queued' && part.type !== 'start') {
       this.#status = 'in_progress'
       events.push(...this.#number([this.#lifecycle('response.in_progress')]))
     }
-    if (part.type !== 'text' && part.type !== 'reasoning') this.#activity.add(part)
     events.push(...this.#number(this.#toEvents(part)))
-    if (!this.#isOver && part.type !== 'text' && this.#activity.isWaiting && !this.hasEarlier)
+    if (!this.#isOver && part.type !== 'text' && this.run.isWaiting && !this.hasEarlier)
       events.push(...this.#number(this.#end('completed', part, this.#items.pause())))
     return events
   }
@@ -153,7 +145,6 @@ export class ResponseBuilder {
   }
 
   #toEvents(part: NumberedPart): Unnumbered[] {
-    if (part.type === 'step') this.#usage = addUsage(this.#usage, part.usage)
     if (part.source?.length) return this.#items.add(part)
     switch (part.type) {
       case 'start':
@@ -171,7 +162,6 @@ export class ResponseBuilder {
   }
 
   #begin(part: Logged<'start'>): LifecycleEvent[] {
-    this.#start = part
     this.#items = new RunItems(part.runId, part.name, this.#view)
     this.#createdAt = toSeconds(part.at)
     if (part.queued) this.#status = 'queued'
@@ -183,21 +173,20 @@ export class ResponseBuilder {
 
   #beginNext({ at }: NumberedPart): LifecycleEvent[] {
     this.#before = this.id
-    this.#earlier = new Set(this.#activity.pending.keys())
-    this.#after = this.#seq
+    this.#earlier = new Set(this.run.pending.keys())
+    this.#after = this.run.seq
     this.#createdAt = toSeconds(at)
     this.#completedAt = undefined
     this.#status = 'in_progress'
     this.#isOver = false
     this.#sequence = 0
     this.#items.beginResponse()
-    this.#usageBefore = this.#usage
+    this.#usageBefore = this.run.usage
     return [this.#lifecycle('response.created'), this.#lifecycle('response.in_progress')]
   }
 
   #finish(part: Logged<'finish'>): Unnumbered[] {
-    const { finishReason, usage, structured, seq } = part
-    this.#usage = usage
+    const { finishReason, structured, seq } = part
     if (finishReason === 'canceled') return this.#end('cancelled', part, this.#items.end('incomplete'))
     this.#reason = INCOMPLETE[finishReason]
     const status = this.#reason === undefined ? 'completed' : 'incomplete'
@@ -205,9 +194,8 @@ export class ResponseBuilder {
     return this.#end(status, part, [...this.#items.sayValue(structured, seq), ...this.#items.end(status)])
   }
 
-  #end(status: ResponseStatus, { type, at }: NumberedPart, events: ItemEvent[]): Unnumbered[] {
+  #end(status: ResponseStatus, { at }: NumberedPart, events: ItemEvent[]): Unnumbered[] {
     this.#isOver = true
-    this.#isEnd = type === 'finish' || type === 'error'
     this.#status = status
     this.#completedAt = toSeconds(at)
     // The protocol has no event for a canceled response.

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import type { NumberedPart } from '@svc/registry'
-import { RunActivity, RunResultBuilder } from '@svc/contract'
+import { RunResultBuilder, RunView } from '@svc/contract'
 import { entryFromJson } from '@svc/contract/stores'
 import { randomLog } from '@svc/testing'
 import { array, assert, asyncProperty, nat, property } from 'fast-check'
@@ -194,12 +194,12 @@ function textOf(log: readonly NumberedPart[]): string {
 
 /** How many calls of the client a run waits for, each time it waits for nothing else. */
 function waitsOf(log: readonly NumberedPart[]): number[] {
-  const activity = new RunActivity()
+  const view = new RunView()
   const waits: number[] = []
   for (const part of log) {
-    activity.add(part)
-    const asked = [...activity.pending.values()].filter((each) => 'kind' in each && each.kind === 'tool')
-    if (activity.isWaiting && asked.length > 0) waits.push(asked.length)
+    view.add(part)
+    const asked = [...view.pending.values()].filter((each) => 'kind' in each && each.kind === 'tool')
+    if (view.isWaiting && asked.length > 0) waits.push(asked.length)
   }
   return waits
 }

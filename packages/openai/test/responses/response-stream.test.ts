@@ -96,6 +96,16 @@ t.test(
   }
 )
 
+t.test('a response that ends with the error of a member is not the last one', async (t) => {
+  const source = ['ada']
+  const error = { code: 'RUN_ERR_FAILED', message: 'off', retryable: false }
+  const second = open('resp_r_5')
+  const begun: Part = { type: 'step.start', index: 0, attempt: 1, source }
+  for (const part of [start, begun, call('1'), askFor('1')]) second.add(part)
+  t.equal(second.add({ type: 'error', error, source }), '')
+  t.equal(second.typesOf(approve('1'))[0], 'response.created')
+})
+
 t.test('large parts are sent in pieces, with the same events', async (t) => {
   const { add } = open()
   add(start)

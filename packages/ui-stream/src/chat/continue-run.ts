@@ -39,7 +39,7 @@ export function sendStream(
 ): FastifyReply {
   const projection = new ChatStream(chunks, start)
   // What it has read already is not read again.
-  const after = chunks.seq
+  const after = chunks.run.seq
   return reply
     .headers(SSE_HEADERS)
     .headers(UI_STREAM_HEADER)
@@ -64,12 +64,12 @@ export async function continueRun(
   const { runId } = run
   const fileUrl = fileUrlIn(surface, chat, request)
   let chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl))
-  const present = chunks.seq
+  const present = chunks.run.seq
   if (present === 0) throw new RUN_ERR_LOG_GONE()
   const answers = readAnswers(message, chunks)
-  if (answers.length === 0 && chunks.isWaiting) throw new UI_ERR_NOTHING_ANSWERED()
+  if (answers.length === 0 && chunks.run.isWaiting) throw new UI_ERR_NOTHING_ANSWERED()
   const seen = seenOf(message, runId, present)
-  if (chunks.ended && seen === present) throw new UI_ERR_RUN_ENDED()
+  if (chunks.run.end !== undefined && seen === present) throw new UI_ERR_RUN_ENDED()
   await answerInputs(surface, principal, answers)
   if (seen < present) chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl), seen)
   tieToClient(surface.replies, reply)

@@ -75,7 +75,7 @@ export async function messagesOfRun(
     for (const chunk of chunks.add(part)) answer.add(chunk)
   }
   if (start === undefined) return undefined
-  if (chunks.isWaiting) for (const chunk of chunks.pause()) answer.add(chunk)
+  if (chunks.run.isWaiting) for (const chunk of chunks.pause()) answer.add(chunk)
   const user = toUserMessage(runId, start.input, fileUrl)
   return [...(user.parts.length > 0 ? [user] : []), ...(answer.isEmpty ? [] : [answer.build()])]
 }

@@ -3,7 +3,7 @@ import type { MessageChunks } from '../projection/message-chunks.ts'
 import type { UiMessage, UiPart } from '../wire/messages.ts'
 
 /** What of a message a run waits for. */
-type Waiting = Pick<MessageChunks, 'asked' | 'isPending'>
+type Waiting = Pick<MessageChunks, 'asked' | 'run'>
 
 /**
  * The answers in the parts of a message of the assistant: to approvals (`addToolApprovalResponse`), and by the output of tools to calls of the
@@ -28,7 +28,7 @@ export function readAnswers({ parts }: Pick<UiMessage, 'parts'>, waiting: Waitin
 
 function toApproval(approval: unknown, waiting: Waiting): GivenAnswer[] {
   const { id, approved, reason } = (approval ?? {}) as { id?: unknown; approved?: unknown; reason?: unknown }
-  if (typeof id !== 'string' || !waiting.isPending(id)) return []
+  if (typeof id !== 'string' || !waiting.run.pending.has(id)) return []
   // The engine checks their types.
   const answer = { approved, ...(reason !== undefined && { reason }) } as {
     approved: boolean

@@ -38,7 +38,11 @@ export class ChatStream implements SseProjection {
   }
 
   get ended(): boolean {
-    return this.#isPaused || this.#chunks.ended
+    return this.#isPaused || this.#hasEnded
+  }
+
+  get #hasEnded(): boolean {
+    return this.#chunks.run.end !== undefined
   }
 
   // A client that lost its connection resumes; a stream that ended in order, it would take for a whole one.
@@ -49,7 +53,7 @@ export class ChatStream implements SseProjection {
   encode(entry: LogEntry): string | Iterable<string> {
     const { seq } = entry
     if (seq > 0 && seq <= this.#after) {
-      if (seq > this.#chunks.seq) this.#chunks.add(entry.part)
+      if (seq > this.#chunks.run.seq) this.#chunks.add(entry.part)
       return ''
     }
     const { part } = entry
@@ -61,14 +65,14 @@ export class ChatStream implements SseProjection {
     const chunks = this.#chunks.add(part)
     const text = sizeOfEntry(entry) > MAX_WHOLE ? undefined : encodeAll(chunks)
     if (text === undefined) return this.#encodeLarge(chunks)
-    return this.#chunks.ended ? text + DONE : text
+    return this.#hasEnded ? text + DONE : text
   }
 
   atPresent(): string {
-    const chunks = this.#chunks
-    if (!chunks.isWaiting || this.#answered.some((inputId) => chunks.isPending(inputId))) return ''
+    const { run } = this.#chunks
+    if (!run.isWaiting || this.#answered.some((inputId) => run.pending.has(inputId))) return ''
     this.#isPaused = true
-    return encodeAll(chunks.pause()) + DONE
+    return encodeAll(this.#chunks.pause()) + DONE
   }
 
   encodeTransient({ part }: { part: PartOf<'data'> }): string {
@@ -81,7 +85,7 @@ export class ChatStream implements SseProjection {
       yield* encodePieces(chunk)
       yield '\n\n'
     }
-    if (this.#chunks.ended) yield DONE
+    if (this.#hasEnded) yield DONE
   }
 }
 

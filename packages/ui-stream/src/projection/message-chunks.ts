@@ -1,4 +1,4 @@
-import { isToolPart, RunActivity, type NumberedPart, type PartOf } from '@svc/contract'
+import { isToolPart, RunView, type NumberedPart, type PartOf } from '@svc/contract'
 import { type FileUrl } from '@svc/surface'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
@@ -24,11 +24,11 @@ const EMPTY_STEP: readonly UiChunk[] = [{ type: 'start-step' }, { type: 'finish-
  * URLs of files begin as the reader reaches the service.
  */
 export class MessageChunks {
+  /** The run so far. */
+  readonly run = new RunView()
   readonly #fileUrl: FileUrl
-  readonly #activity = new RunActivity()
   readonly #tools = new ToolChunks()
   readonly #members = new MemberChunks()
-  #runId = ''
   #open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
   // The model step under way, or the last one.
   #step: number | undefined
@@ -38,26 +38,9 @@ export class MessageChunks {
   // Characters of the answer since the step began.
   #length = 0
   #hasStructured = false
-  #seq = 0
-  #ended = false
 
   constructor(fileUrl: FileUrl) {
     this.#fileUrl = fileUrl
-  }
-
-  /** True if the run has ended. */
-  get ended(): boolean {
-    return this.#ended
-  }
-
-  /** True if the run only waits for inputs. */
-  get isWaiting(): boolean {
-    return this.#activity.isWaiting
-  }
-
-  /** True if the run waits for this input or approval. */
-  isPending(inputId: string): boolean {
-    return this.#activity.pending.has(inputId)
   }
 
   /** The inputs that the output of a tool answers, by the id of the tool call in the message. */
@@ -65,22 +48,20 @@ export class MessageChunks {
     return this.#tools.asked
   }
 
-  /** The last part. */
-  get seq(): number {
-    return this.#seq
-  }
-
   /** Continues the text under way with an increment, and returns the id of that text; undefined if there is none. */
   continueText(seq: number, text: string): string | undefined {
     if (this.#open?.kind !== 'text' || text === '') return undefined
-    this.#seq = seq
+    this.run.seq = seq
     this.#length += text.length
     return this.#open.id
   }
 
+  get #runId(): string {
+    return this.run.start?.runId ?? ''
+  }
+
   add(part: NumberedPart): UiChunk[] {
-    if (part.seq > 0) this.#seq = part.seq
-    this.#activity.add(part)
+    this.run.add(part)
     if (!part.source?.length) return this.#addOwn(part)
     const chunks = this.#addOfMember(part)
     if (this.#step !== undefined)
@@ -95,7 +76,7 @@ export class MessageChunks {
 
   /** The chunks that end an answer where the run waits. */
   pause(): UiChunk[] {
-    const messageMetadata = { status: 'input-required', seq: this.#seq } as const
+    const messageMetadata = { status: 'input-required', seq: this.run.seq } as const
     return [
       ...this.#close(),
       ...this.#endStep(),
@@ -161,7 +142,6 @@ export class MessageChunks {
   }
 
   #start({ runId, sessionId, at }: Logged<'start'>): UiChunk {
-    this.#runId = runId
     return {
       type: 'start',
       messageId: runId,
@@ -233,10 +213,9 @@ export class MessageChunks {
   }
 
   #fail({ error: { code, message, retryable } }: Logged<'error'>): UiChunk[] {
-    this.#ended = true
     const messageMetadata = {
       status: 'failed',
-      seq: this.#seq,
+      seq: this.run.seq,
       error: { code, message, retryable }
     } as const
     return [
@@ -250,11 +229,10 @@ export class MessageChunks {
   }
 
   #finish({ finishReason, usage, durationMs, structured }: Logged<'finish'>): UiChunk[] {
-    this.#ended = true
     const isCanceled = finishReason === 'canceled'
     const messageMetadata: Partial<ChatMetadata> = {
       status: isCanceled ? 'canceled' : 'completed',
-      seq: this.#seq,
+      seq: this.run.seq,
       finishReason,
       usage,
       durationMs

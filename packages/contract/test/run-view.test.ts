@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Part, PartOf } from '../src/part.ts'
-import { RunActivity } from '../src/run-activity.ts'
+import { RunView } from '../src/run-view.ts'
 
 const expiresAt = '2026-01-01T00:00:00.000Z'
 const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
@@ -43,8 +43,10 @@ const question = (more: Partial<PartOf<'input.request'>> = {}): Part => ({
 
 /** Whether a run waits after each of these parts, `-` for no. */
 function waits(parts: readonly Part[]): string {
-  const activity = new RunActivity()
-  return parts.map((part) => (activity.add(part), activity.isWaiting ? 'w' : '-')).join('')
+  const view = new RunView()
+  return parts
+    .map((part, at) => (view.add({ ...part, seq: at + 1, at }), view.isWaiting ? 'w' : '-'))
+    .join('')
 }
 
 t.test('a run waits once all parallel calls do, and not before its step is over', async (t) => {

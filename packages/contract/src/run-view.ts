@@ -1,4 +1,4 @@
-import type { NumberedPart, Part, PartOf } from './part.ts'
+import { addUsage, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from './part.ts'
 import { sourceKey, toolCallKey } from './voidable-list.ts'
 
 /** A part that asks for an input. */
@@ -10,11 +10,18 @@ interface OpenCall {
 }
 
 /**
- * Whether a run is under way or only waits for inputs, as far as its log shows: a model step that has begun and not ended is
- * under way, and so is a tool call without an outcome, unless it or a call within it waits. A wire that ends its answer where a run
- * waits ends it here, so that an answer has all that several parallel calls ask for.
+ * Where a run stands, as far as its log shows: its beginning and end, the tokens of its steps, what it waits for, and whether it is under way
+ * or only waits. A model step that has begun and not ended is under way, and so is a tool call without an outcome, unless it or a call
+ * within it waits. A wire that ends its answer where a run waits ends it here, so that an answer has all that several parallel calls ask for.
  */
-export class RunActivity {
+export class RunView {
+  /** The place of the last part; 0 before the first. */
+  seq = 0
+  /** Milliseconds since the epoch, of the last part. */
+  at = 0
+  start: (NumberedPart & PartOf<'start'>) | undefined
+  end: (NumberedPart & PartOf<'finish' | 'error'>) | undefined
+  usage: Usage = ZERO_USAGE
   readonly #steps = new Set<string>()
   readonly #calls = new Map<string, OpenCall>()
   readonly #pending = new Map<string, AskingPart>()
@@ -32,14 +39,21 @@ export class RunActivity {
     return true
   }
 
-  add(part: Part | NumberedPart): void {
+  add(part: NumberedPart): void {
+    // A transient part has no place.
+    if (part.seq > 0) this.seq = part.seq
+    this.at = part.at
     switch (part.type) {
+      case 'start':
+        if (!part.source?.length) this.start = part
+        break
       case 'step.start':
         this.#steps.add(sourceKey(part.source ?? []))
         this.#dropCalls(part.source ?? [])
         break
       case 'step':
         this.#steps.delete(sourceKey(part.source ?? []))
+        this.usage = addUsage(this.usage, part.usage)
         break
       case 'tool.call':
         if (part.providerExecuted !== true) this.#calls.set(toolCallKey(part), toOpenCall(part))
@@ -63,6 +77,8 @@ export class RunActivity {
       case 'finish':
       case 'error':
         this.#end(part.source ?? [])
+        if (!part.source?.length) this.end = part
+        if (this.end?.type === 'finish') this.usage = this.end.usage
         break
       default:
     }
