@@ -21,6 +21,8 @@ for (const name of await readdir(new URL('packages', ROOT))) {
   )
   if (hasCatalogue && errors === undefined) throw new Error(`@svc/${name} exports no \`errors\``)
   if (errors === undefined) continue
+  const others = Object.keys(errors).filter((name) => !/^[A-Z0-9]+_ERR_[A-Z0-9_]+$/.test(name))
+  if (others.length > 0) throw new Error(`packages/${name}/src/errors.ts exports ${others.join(', ')}`)
   const made = Object.entries(errors).map(([code, Fault]) => [code, new Fault('x', 'y', 'z')] as const)
   for (const [code, fault] of made) t.equal(fault.code, code, `@svc/${name} has ${code} by its code`)
   catalogues.set(name, Object.fromEntries(made.map(([code, { statusCode }]) => [code, statusCode])))

@@ -1,11 +1,5 @@
 import { createError } from '@svc/contract'
-import { surfaceErrors } from '@svc/surface'
-
-/** The errors that this surface has in common with the others. */
-const errors = surfaceErrors('MCP', '@svc/mcp', {
-  CrossOrigin: 'Not allowed from another origin'
-})
-export default errors
+import { errors } from './surface-errors.ts'
 
 export const {
   BadOption: MCP_ERR_BAD_OPTION,

@@ -1,7 +1,7 @@
 import { openSurface } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import errors from './errors.ts'
+import { errors } from './surface-errors.ts'
 import { answerPreflights, guardOrigins } from './http/guard-origins.ts'
 import { mcpRoutes } from './http/mcp-routes.ts'
 import { describeResource } from './http/protected-resource.ts'

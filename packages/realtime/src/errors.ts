@@ -1,9 +1,5 @@
 import { createError } from '@svc/contract'
-import { surfaceErrors } from '@svc/surface'
-
-/** The errors that this surface has in common with the others. */
-const errors = surfaceErrors('RT', '@svc/realtime')
-export default errors
+import { errors } from './surface-errors.ts'
 
 export const {
   BadOption: RT_ERR_BAD_OPTION,

@@ -12,7 +12,7 @@ import {
   type Refusal
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import errors from '../errors.ts'
+import { errors } from '../surface-errors.ts'
 import { FrameStream } from '../http/frame-stream.ts'
 import {
   idOf,

@@ -11,7 +11,7 @@ import {
   toCredentials,
   type LocalCall
 } from '@svc/surface'
-import errors, {
+import {
   RT_ERR_CROSS_ORIGIN,
   RT_ERR_HANDSHAKE_TIMEOUT,
   RT_ERR_INVALID_TOKEN,
@@ -19,6 +19,7 @@ import errors, {
   RT_ERR_OTHER_MODEL,
   RT_ERR_OTHER_SESSION
 } from '../errors.ts'
+import { errors } from '../surface-errors.ts'
 import { SEALED_FIELDS, type ReadSecret, type Sealed } from '../secrets/client-secrets.ts'
 import type { Surface } from '../surface.ts'
 

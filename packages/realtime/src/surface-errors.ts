@@ -1,0 +1,4 @@
+import { surfaceErrors } from '@svc/surface'
+
+/** The errors that this surface has in common with the others. */
+export const errors = surfaceErrors('RT', '@svc/realtime')
