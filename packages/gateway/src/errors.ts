@@ -1,5 +1,11 @@
 import { createError } from '@svc/contract'
-import { errors } from './surface-errors.ts'
+import { surfaceErrors } from '@svc/surface'
+
+/** The errors that this surface has in common with the others. */
+const errors = surfaceErrors('GTW', '@svc/gateway', {
+  RegisteredTwice: '@svc/gateway is already registered with the %s: choose another'
+})
+export default errors
 
 export const {
   BadOption: GTW_ERR_BAD_OPTION,

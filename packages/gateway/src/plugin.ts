@@ -1,29 +1,24 @@
-import {
-  DEFAULT_PROVIDER_KEY_HEADERS,
-  ensureEngine,
-  listNamed,
-  LiveCalls,
-  requireFreePlace,
-  resolvePolicy,
-  warnOfTimeouts,
-  whileServing
-} from '@svc/surface'
+import { ensureEngine, exposeSurface, LiveCalls, warnOfTimeouts, whileServing } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Server } from 'socket.io'
+import type { Namespace, Server } from 'socket.io'
 import { generateAsyncApi } from './asyncapi/async-api.ts'
-import { GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE } from './errors.ts'
+import errors from './errors.ts'
 import { serveSocket } from './handlers/serve-socket.ts'
 import { forceCloseAll } from './links/force-close.ts'
 import { guardServer } from './links/guarded-server.ts'
-import { resolveOptions, type GatewayMiddleware, type GatewayOptions } from './options.ts'
+import {
+  resolveOptions,
+  type GatewayMiddleware,
+  type GatewayOptions,
+  type GatewaySettings
+} from './options.ts'
 import { authenticateSocket, guardMiddleware } from './sockets/authenticate-socket.ts'
 import type { GatewaySocket } from './sockets/connection.ts'
 import { Connections } from './sockets/connections.ts'
 import { RunKeeper } from './sockets/run-keeper.ts'
-import { HIDDEN, openSocketServer, warnOfPolling } from './sockets/socket-server.ts'
-import type { GatewayPolicy } from './surface.ts'
-import { errors } from './surface-errors.ts'
+import { HIDDEN, openSocketServer } from './sockets/socket-server.ts'
+import type { Surface } from './surface.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -32,57 +27,22 @@ declare module 'fastify' {
   }
 }
 
+const WIRE = { plugin: '@svc/gateway', name: 'socket.io', errors }
+
 /** Agents, teams and workflows over Socket.IO; adds a run engine to an app that has none. */
 async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  const { middleware, asyncApi, reconnectGrace } = settings
-  await ensureEngine(app, '@svc/gateway')
+  const { namespace, limits, asyncApi } = settings
+  await ensureEngine(app, WIRE.plugin)
   if (settings.io === undefined) warnOfTimeouts(app)
-
-  const named = listNamed(settings, GTW_ERR_BAD_OPTION)
-  const io = settings.io ?? (await openSocketServer(app, settings))
-  requireNoRecovery(io)
-  warnOfPolling(app, io)
-  const place = `namespace "${settings.namespace}"`
-  requireFreePlace(io, '@svc/gateway', place, (taken) => new GTW_ERR_REGISTERED_TWICE(taken))
-
-  const { runs, log } = app
-  const policy: GatewayPolicy = resolvePolicy(settings, runs.surfaces.policy)
-  const registry = settings.registry ?? app.registry
-  const documented = asyncApi && { document: app.prefix + asyncApi.path }
-  const wire = { name: 'socket.io', path: io.path(), ...documented }
-  const exposed = runs.surfaces.add({ surface: `@svc/gateway ${place}`, registry, named, wire, policy })
-  const keeper = new RunKeeper({ grace: reconnectGrace, control: runs.stores.control, log })
-  const admitting = {
-    runs,
-    exposed,
-    policy,
-    log,
-    clientInstructions: settings.clientInstructions,
-    clientTools: settings.clientTools,
-    providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS,
-    errors
-  }
-  const calls = new LiveCalls(admitting, reconnectGrace)
-  const surface = { ...admitting, keeper, calls, settings }
+  const io = await openSocketServer(app, settings)
+  const surface = createSurface(app, io, settings)
+  const { runs, calls, keeper, log } = surface
   const connections = new Connections(surface)
-  const find = connections.find.bind(connections)
-  guardServer(app, io, { namespace: settings.namespace, limits: settings.limits, log, find })
-  const namespace = io.of(settings.namespace)
-  const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
-    const authenticating = () => authenticateSocket(socket, policy, settings)
-    socket.data.principal = await connections.authenticateOnce(socket, authenticating)
-    next()
-  }
-  namespace.use(guardMiddleware(app.log, identify))
-  for (const each of middleware) namespace.use(guardMiddleware(app.log, each))
-  namespace.on('connection', (socket) => {
-    const connection = connections.open(socket as GatewaySocket)
-    if (connection !== undefined) serveSocket(surface, connection)
-  })
-
+  guardServer(app, io, { namespace, limits, log, find: (link) => connections.find(link) })
+  serveNamespace(io.of(namespace), surface, connections)
   if (asyncApi !== undefined) {
-    const document = generateAsyncApi({ ...options, authenticate: policy.authenticate ?? false })
+    const document = generateAsyncApi({ ...options, authenticate: surface.policy.authenticate ?? false })
     app.get(asyncApi.path, { schema: HIDDEN }, async () => document)
   }
   whileServing(app, async () => {
@@ -98,11 +58,28 @@ async function gateway(app: FastifyInstance, options: GatewayOptions & RegisterO
   })
 }
 
-// A recovered socket skips all middleware, so also authentication.
-function requireNoRecovery(io: Server): void {
-  const { opts } = io as unknown as { opts?: { connectionStateRecovery?: unknown } }
-  if (opts?.connectionStateRecovery)
-    throw new GTW_ERR_BAD_OPTION('io: connectionStateRecovery admits sockets without authentication')
+function createSurface(app: FastifyInstance, io: Server, settings: GatewaySettings): Surface {
+  const { namespace, asyncApi, reconnectGrace: grace } = settings
+  const place = { place: `namespace "${namespace}"`, owner: io, path: io.path() }
+  const document = asyncApi && app.prefix + asyncApi.path
+  const surface = exposeSurface(app, WIRE, { ...place, document }, settings)
+  const { control } = surface.runs.stores
+  const keeper = new RunKeeper({ grace, control, log: app.log })
+  return { ...surface, keeper, calls: new LiveCalls(surface, grace) }
+}
+
+function serveNamespace(namespace: Namespace, surface: Surface, connections: Connections): void {
+  const { policy, settings, log } = surface
+  const identify: GatewayMiddleware = async (socket: GatewaySocket, next) => {
+    const authenticating = () => authenticateSocket(socket, policy, settings)
+    socket.data.principal = await connections.authenticateOnce(socket, authenticating)
+    next()
+  }
+  for (const each of [identify, ...settings.middleware]) namespace.use(guardMiddleware(log, each))
+  namespace.on('connection', (socket) => {
+    const connection = connections.open(socket as GatewaySocket)
+    if (connection !== undefined) serveSocket(surface, connection)
+  })
 }
 
 export default fp(gateway, { name: '@svc/gateway', fastify: '5.x' })

@@ -1,5 +1,4 @@
-import type { AdmittingSurface, Exposed, LiveCalls, Policy, RunEngine } from '@svc/surface'
-import type { RunLog } from '@svc/contract'
+import type { LiveCalls, Policy, Surface as OpenSurface } from '@svc/surface'
 import type { GatewaySettings, HandshakeCredentials } from './options.ts'
 import type { RunKeeper } from './sockets/run-keeper.ts'
 
@@ -7,12 +6,7 @@ import type { RunKeeper } from './sockets/run-keeper.ts'
 export type GatewayPolicy = Policy<HandshakeCredentials>
 
 /** Shared by all handlers. */
-export interface Surface extends AdmittingSurface {
-  readonly runs: RunEngine
-  readonly exposed: Exposed
-  readonly policy: GatewayPolicy
+export interface Surface extends OpenSurface<GatewaySettings, HandshakeCredentials> {
   readonly keeper: RunKeeper
   readonly calls: LiveCalls
-  readonly settings: Pick<GatewaySettings, 'limits' | 'onDisconnect' | 'exposeToolArgs'>
-  readonly log: RunLog
 }

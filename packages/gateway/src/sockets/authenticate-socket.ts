@@ -1,10 +1,9 @@
 import { ANONYMOUS, type Credentials, type Principal, type RunLog } from '@svc/contract'
 import { identify, isStrayCall, logFault, readCredentials, toCredentials } from '@svc/surface'
 import type { ExtendedError, Socket } from 'socket.io'
-import { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN } from '../errors.ts'
+import errors, { GTW_ERR_CROSS_ORIGIN, GTW_ERR_INVALID_TOKEN } from '../errors.ts'
 import { toRefusal } from '../events/check-payload.ts'
 import type { GatewayMiddleware, GatewaySettings } from '../options.ts'
-import { errors } from '../surface-errors.ts'
 import type { GatewayPolicy } from '../surface.ts'
 import { isRefusedOrigin } from './origins.ts'
 

@@ -2,7 +2,7 @@ import { requireFreePlace, rootOf } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import fastifySocketIo from 'fastify-socket.io'
 import type { Server, ServerOptions } from 'socket.io'
-import { GTW_ERR_REGISTERED_TWICE } from '../errors.ts'
+import { GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE } from '../errors.ts'
 import { createAttachmentFreeParser } from '../links/attachment-free-parser.ts'
 import type { GatewaySettings } from '../options.ts'
 import { isRefusedOrigin } from './origins.ts'
@@ -10,7 +10,7 @@ import { isRefusedOrigin } from './origins.ts'
 /** The settings of a server. */
 type ServerSettings = Pick<
   GatewaySettings,
-  'path' | 'transports' | 'cors' | 'limits' | 'authenticate' | 'cookieName'
+  'io' | 'path' | 'transports' | 'cors' | 'limits' | 'authenticate' | 'cookieName'
 >
 
 // The gateway itself disconnects its sockets, after their runs.
@@ -25,11 +25,25 @@ const EXCESS = 1_000_000
 const CONNECT_TIMEOUT = 10_000
 
 /**
- * Returns the app's Socket.IO server, `fastify.io`, or creates it on the app's port. Without connection state recovery:
- * clients recover from the logs of their runs.
+ * Returns the given Socket.IO server, or that of the app, `fastify.io`, or creates one on the app's port. Without connection state
+ * recovery: clients recover from the logs of their runs.
+ * @throws GTW_ERR_BAD_OPTION, GTW_ERR_REGISTERED_TWICE
  */
 export async function openSocketServer(app: FastifyInstance, settings: ServerSettings): Promise<Server> {
-  if (app.hasDecorator('io')) return app.io
+  const io = settings.io ?? (app.hasDecorator('io') ? app.io : await createServer(app, settings))
+  requireNoRecovery(io)
+  warnOfPolling(app, io)
+  return io
+}
+
+// A recovered socket skips all middleware, so also authentication.
+function requireNoRecovery(io: Server): void {
+  const { opts } = io as unknown as { opts?: { connectionStateRecovery?: unknown } }
+  if (opts?.connectionStateRecovery)
+    throw new GTW_ERR_BAD_OPTION('io: connectionStateRecovery admits sockets without authentication')
+}
+
+async function createServer(app: FastifyInstance, settings: ServerSettings): Promise<Server> {
   const { path, transports, cors, limits, authenticate } = settings
   requireFreePlace(
     rootOf(app),
@@ -55,8 +69,8 @@ export async function openSocketServer(app: FastifyInstance, settings: ServerSet
   return app.io
 }
 
-/** Warns, when the app is ready, if clients may poll a service of several nodes without the app having chosen so. */
-export function warnOfPolling(app: FastifyInstance, io: Server): void {
+// When the app is ready, if clients may poll a service of several nodes without the app having chosen so.
+function warnOfPolling(app: FastifyInstance, io: Server): void {
   if (app.runs.stores.lease === undefined) return
   const { opts } = io as unknown as { opts?: { transports?: unknown } }
   if (opts?.transports !== undefined) return
