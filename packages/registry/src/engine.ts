@@ -57,13 +57,11 @@ export { formatPosition, presentOf } from './sessions/session-tails.ts'
 export { partsOfTurn, readTurn, readTurns, type Turn } from './sessions/read-turns.ts'
 export { toSession } from './sessions/sessions.ts'
 export {
+  createInProcessBrowserStateStore,
   createInProcessControlBus,
   createInProcessCounterStore,
+  createInProcessRemoteSessionStore,
   MAX_COUNTER_WINDOW
-} from './stores/in-process/nodes.ts'
-export {
-  createInProcessBrowserStateStore,
-  createInProcessRemoteSessionStore
 } from './stores/in-process/in-process-stores.ts'
 export { isReported } from './stores/upkeep/store-watch.ts'
 export { steerOf } from './turns/steering.ts'

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import t from 'tap'
-import { requireDeclaredType, resolveType } from '../../src/uploads/check-type.ts'
+import { requireDeclaredType, resolveType } from '../../src/uploads/read-uploads.ts'
 import { samples } from '../helpers/file-samples.ts'
 
 const refused = { code: 'HTTP_ERR_UPLOAD_TYPE', statusCode: 415 }
