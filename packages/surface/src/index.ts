@@ -51,6 +51,7 @@ export {
   isLocalName,
   isLoopback,
   isStrayCall,
+  localCallOf,
   readCredentials,
   toChallenge,
   toCredentials,
@@ -86,11 +87,10 @@ export type { OpenApiDocument, Operation, Response, Schema } from './openapi/ope
 export { refTo } from './openapi/schema-objects.ts'
 export { reserveMemory } from './requests/answer-memory.ts'
 export { basePathOf, baseUrlOf, originOf, type AddressedRequest } from './requests/base-url.ts'
-export { decodeJson, quoteName } from './requests/decode-json.ts'
+export { decodeJson, quoteName } from './requests/strict-json.ts'
 export { discardRest, hasRest } from './requests/discard-rest.ts'
-export { keepPrivate, localCallOf } from './requests/guard-scope.ts'
 export { identifyCallers } from './requests/identify-callers.ts'
-export { refuseEarly, refuseFloods } from './requests/refuse-early.ts'
+export { keepPrivate, refuseEarly, refuseFloods } from './requests/guard-scope.ts'
 export {
   closeLater,
   refuseRequests,
@@ -98,9 +98,9 @@ export {
   toRefusal,
   type Refusal
 } from './requests/refuse-requests.ts'
-export { sendJson, sendPieces, sendWhole } from './requests/send-json.ts'
+export { sendJson, sendPieces, sendWhole } from './requests/open-replies.ts'
 export { createIntegerReader, findEncodingFault, requireStrictJson } from './requests/strict-json.ts'
-export { tieToClient } from './requests/tie-to-client.ts'
+export { tieToClient } from './requests/open-replies.ts'
 export {
   createSseStream,
   encodeSse,
@@ -111,7 +111,7 @@ export {
   type SseProjection,
   type SseStreamOptions
 } from './sse/sse-stream.ts'
-export { onReplyOver, OpenReplies } from './sse/open-replies.ts'
+export { onReplyOver, OpenReplies } from './requests/open-replies.ts'
 export { surfaceErrors, type SurfaceErrors } from './surface-errors.ts'
 export {
   createRegistry,

@@ -1,6 +1,6 @@
 import { requireRun, sendFile } from '@svc/surface'
 import { describeOperation, emptyReply, errorReplies, fileReply } from '../openapi/describe-operation.ts'
-import { watchClient } from '../replies/watch-client.ts'
+import { watchClient } from '../starting/start-run.ts'
 import { FileHeadersSchema, FileParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 

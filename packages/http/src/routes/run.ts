@@ -9,9 +9,8 @@ import {
   RUN_ERRORS,
   RUN_ID
 } from '../openapi/describe-operation.ts'
-import { endsWithin, tieToClient } from '../replies/watch-client.ts'
+import { createStarter, endsWithin, tieToClient } from '../starting/start-run.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
-import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 const headers = {
@@ -47,13 +46,13 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const patience = readPatience(request.headers.prefer)
       const run = await start(request, reply, patience && 'continue')
-      const url = `${surface.baseOf(request)}/runs/${run.runId}`
+      const urlOf = () => `${surface.baseOf(request)}/runs/${run.runId}`
       if (patience === undefined) tieToClient(surface, run, request.body, reply)
       else {
         const inTime = await endsWithin(surface, run, reply, patience.ms)
         patience.apply(reply, inTime)
         if (!inTime) {
-          reply.code(202).header('location', url)
+          reply.code(202).header('location', urlOf())
           const record = toRunRecord((await surface.runs.find(run.runId))!)
           return run.joined ? { ...record, joined: true as const } : record
         }
@@ -61,7 +60,7 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       try {
         return await sendJson(surface.replies, reply, await run.result())
       } catch (err) {
-        if (codeOf(err) === 'RUN_ERR_SUSPENDED') reply.header('location', url)
+        if (codeOf(err) === 'RUN_ERR_SUSPENDED') reply.header('location', urlOf())
         replyRunError(err, request, reply)
         return reply
       }

@@ -12,7 +12,7 @@ import {
 } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { listRuns, sendRecord, toRunItem } from '../replies/run-records.ts'
-import { watchClient } from '../replies/watch-client.ts'
+import { watchClient } from '../starting/start-run.ts'
 import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { RunParamsSchema, StreamHeadersSchema } from '../schemas/parameters.ts'
 import { RunListSchema, RunQuerySchema } from '../schemas/run-list.ts'

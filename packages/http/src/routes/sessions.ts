@@ -32,7 +32,7 @@ import {
   jsonReply
 } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
-import { watchClient } from '../replies/watch-client.ts'
+import { watchClient } from '../starting/start-run.ts'
 import { StreamHeadersSchema } from '../schemas/parameters.ts'
 import {
   ChannelQuerySchema,

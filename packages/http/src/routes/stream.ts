@@ -7,9 +7,8 @@ import {
   eventStreamReply,
   RUN_ERRORS
 } from '../openapi/describe-operation.ts'
-import { tieToClient } from '../replies/watch-client.ts'
+import { createStarter, tieToClient } from '../starting/start-run.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
-import { createStarter } from '../starting/start-run.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 /** `POST /agents/:name/stream` and the other kinds: starts a run and streams its parts. */

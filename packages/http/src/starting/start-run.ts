@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   isPromise,
+  toLoggable,
   type Awaitable,
   type OnDisconnect,
   type RunBody,
@@ -9,10 +10,10 @@ import {
   type RunSummary,
   type StartKey
 } from '@svc/contract'
-import { refuseEarly, requireExposed, toStartOptions, type Run } from '@svc/surface'
+import { refuseEarly, requireExposed, toStartOptions, type OpenReplies, type Run } from '@svc/surface'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { HTTP_ERR_BAD_IDEMPOTENCY_KEY, HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
 import type { Surface } from '../surface.ts'
-import { HTTP_ERR_BAD_IDEMPOTENCY_KEY } from '../errors.ts'
 import type { UploadedFile } from '../uploads/uploads.ts'
 
 /** A validated request for a run. */
@@ -143,4 +144,50 @@ function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile
   const hash = createHash('sha256').update(JSON.stringify(asked))
   for (const { sha256 } of files) hash.update(sha256)
   return hash.digest('base64url')
+}
+
+/** Watches a reply until it completes; if the client disconnects first, cancels the run. */
+export function watchClient(replies: OpenReplies, reply: FastifyReply, run?: Run): void {
+  replies.add(reply.raw, () => leave(reply, run))
+}
+
+/** Cancels the run if the client disconnects, unless `onDisconnect` says otherwise or another request started it. */
+export function tieToClient(
+  { replies, onDisconnect }: Surface,
+  run: Run,
+  body: RunBody,
+  reply: FastifyReply
+): void {
+  const cancels = (body.onDisconnect ?? onDisconnect) === 'cancel' && !run.replayed && !run.joined
+  watchClient(replies, reply, cancels ? run : undefined)
+}
+
+function leave({ log }: FastifyReply, run: Run | undefined): void {
+  const { code, message } = new HTTP_ERR_CLIENT_CLOSED()
+  log.info({ code, ...(run && { runId: run.runId }) }, message)
+  run?.cancel().catch((err: unknown) => {
+    log.error({ err: toLoggable(err), runId: run.runId }, 'the run could not be canceled')
+  })
+}
+
+/** Waits until a run ends or can no longer be followed here; false if that takes longer than `ms` or the client disconnects. */
+export async function endsWithin(
+  { replies }: Pick<Surface, 'replies'>,
+  run: Run,
+  reply: FastifyReply,
+  ms: number
+): Promise<boolean> {
+  if (ms === 0) return false
+  watchClient(replies, reply)
+  const over = new AbortController()
+  const stop = () => over.abort()
+  const timer = setTimeout(stop, ms)
+  reply.raw.once('close', stop)
+  try {
+    for await (const _ of run.parts(0, over.signal));
+  } finally {
+    clearTimeout(timer)
+    reply.raw.off('close', stop)
+  }
+  return !over.signal.aborted
 }

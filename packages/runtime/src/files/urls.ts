@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { Type, type TSchema } from '@sinclair/typebox'
-import { millisecondsSchema, type ContentPart, type ContentReference, type MessageInput } from '@svc/contract'
+import { millisecondsSchema, type ContentPart, type ContentReference } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { createPublicLookup, isPublicHost, sha256Of } from '@svc/registry/engine'
 import { RUN_ERR_URL_FAILED, RUN_ERR_URL_REFUSED } from '../errors.ts'
@@ -125,8 +125,8 @@ async function read(response: IncomingMessage, maxBytes: number): Promise<Buffer
 }
 
 /** True if a part of the message is a URL. */
-export function hasUrls(message: MessageInput): message is ContentPart[] {
-  return typeof message !== 'string' && message.some((part) => 'url' in part)
+export function hasUrls(message: readonly ContentPart[]): boolean {
+  return message.some((part) => 'url' in part)
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   type Journal,
   type PartOf,
   type RecordedPart,
-  type RunContext,
   type YieldedPart
 } from '@svc/contract'
 import { RUN_ERR_DAMAGED } from '@svc/contract/errors'
@@ -52,15 +51,10 @@ export class LoopJournal {
   #logged: EarlierAnswer | undefined
   #endWork: (() => void) | undefined
 
-  private constructor(journal: Journal, guard: RunGuard, isNested: boolean) {
+  constructor(journal: Journal, guard: RunGuard, isNested: boolean) {
     this.#journal = journal
     this.#guard = guard
     this.#recordsAll = this.#isRecording = isNested
-  }
-
-  /** The journal of a loop; undefined if no other process could resume its run. */
-  static of({ journal, idempotencyKey, runId }: RunContext, guard: RunGuard): LoopJournal | undefined {
-    return journal && new LoopJournal(journal, guard, idempotencyKey !== runId)
   }
 
   /** The journal for the tool calls of the loop. */

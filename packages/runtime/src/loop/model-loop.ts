@@ -172,9 +172,7 @@ export class ModelLoop {
     const changes = await this.#changes()
     const index = this.#opened++
     const own = overrides.toolChoice ?? changes?.toolChoice
-    const [tools, model] = prefixErrors(this.#subject, () =>
-      this.#apply(changes, overrides.tools, own ?? planned)
-    )
+    const [tools, model] = this.#apply(changes, overrides.tools, own ?? planned)
     const toolChoice = own ?? this.#callerChoice?.forStep(tools) ?? planned
     const options: LanguageModelV4CallOptions = {
       ...settings,
@@ -194,7 +192,7 @@ export class ModelLoop {
     const step = new ReplayedStep(journal.journal, recorded, this.#scope, this.#opened)
     const changes = step.answer.toolCalls.length > 0 ? await this.#changes(true) : undefined
     const index = this.#opened++
-    const [tools] = prefixErrors(this.#subject, () => this.#apply(changes, overrides.tools, undefined))
+    const [tools] = this.#apply(changes, overrides.tools, undefined)
     return { index, step, toolCalls: this.#callsWith(tools, index, true) }
   }
 
@@ -312,14 +310,20 @@ export class ModelLoop {
     given: ToolSet | undefined,
     toolChoice: ToolChoice | undefined
   ): [tools: ToolSet, model: LanguageModelV4] {
-    const tools = given ?? this.#toolsFor(changes)
-    if (changes !== undefined && typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
-    const model = changes?.model === undefined ? this.#model : prepareModel(changes.model)
-    return [tools, stopAt(model, this.#host.context.stop)]
+    if (changes === undefined) return [given ?? this.#tools, this.#withStop(this.#model)]
+    return prefixErrors(this.#subject, () => {
+      const tools = given ?? this.#toolsFor(changes)
+      if (typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
+      return [tools, this.#withStop(changes.model === undefined ? this.#model : prepareModel(changes.model))]
+    })
   }
 
-  #toolsFor(changes: StepChanges | undefined): ToolSet {
-    const { tools, activeTools } = changes ?? {}
+  #withStop(model: LanguageModelV4): LanguageModelV4 {
+    const { stop = [] } = this.#host.context
+    return stop.length === 0 ? model : stopAt(model, stop)
+  }
+
+  #toolsFor({ tools, activeTools }: StepChanges): ToolSet {
     const all =
       tools === undefined
         ? this.#tools

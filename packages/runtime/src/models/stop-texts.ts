@@ -12,8 +12,7 @@ const SIGN: StreamPart = { type: 'raw', rawValue: undefined }
  * A model whose answers end at the first stop text, whether its provider ends them there or not: the text from there on is left out, and
  * so is everything after it but the usage. What may be the beginning of a stop text is held back until it is clear.
  */
-export function stopAt(model: LanguageModelV4, stop: readonly string[] | undefined): LanguageModelV4 {
-  if (!stop?.length) return model
+export function stopAt(model: LanguageModelV4, stop: readonly string[]): LanguageModelV4 {
   const { specificationVersion, provider, modelId } = model
   return {
     specificationVersion,

@@ -30,10 +30,9 @@ import {
 } from '@svc/registry'
 import { collectStream, hasCallerOptions, prepareStart } from '@svc/registry/engine'
 import { hasMethods } from '../checks/option-errors.ts'
-import { reportRun } from '../children/run-child.ts'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 import type { PlainSchema } from '../schemas/compile-schema.ts'
-import { partsAlone, RunStream, type TypedRunResult } from './run-stream.ts'
+import { partsAlone, reportRun, RunStream, type TypedRunResult } from './run-stream.ts'
 
 /** The options of a run in a script or a test, without a run engine. Tools of the caller need an engine: without one a call is canceled. */
 export interface RunOptions extends CallerOptions {

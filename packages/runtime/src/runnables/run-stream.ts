@@ -1,4 +1,6 @@
 import {
+  addUsage,
+  ZERO_USAGE,
   type PartSink,
   type PushedParts,
   type RunContext,
@@ -8,7 +10,7 @@ import {
   type YieldedPart
 } from '@svc/contract'
 import { RUN_ERR_CANCELED } from '@svc/contract/errors'
-import { ResultCollector } from '@svc/registry/engine'
+import { hasReport, ResultCollector, RunReport } from '@svc/registry/engine'
 import { RUN_ERR_TEXT_VOID } from '../errors.ts'
 
 /** A run's result with a typed structured answer, null if the run ended without one, e.g. with `max-steps`, and typed tool calls. */
@@ -193,3 +195,36 @@ export function partsAlone(stream: AsyncIterable<YieldedPart>): AsyncIterable<Yi
 
 // A stream that is left before it begins has nothing to end.
 async function* nothing(): AsyncGenerator<never, void> {}
+
+/** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does: then it is `reported`. */
+export function reportRun(
+  runnable: Runnable,
+  context: RunContext,
+  execute: (reported: boolean) => AsyncGenerator<YieldedPart, void>
+): AsyncGenerator<YieldedPart, void> {
+  return hasReport(context, runnable) ? execute(true) : emitRunEvents(runnable, context, execute(false))
+}
+
+async function* emitRunEvents(
+  runnable: Runnable,
+  context: RunContext,
+  stream: AsyncIterable<YieldedPart>
+): AsyncGenerator<YieldedPart, void> {
+  const report = new RunReport(context, runnable)
+  let usage = ZERO_USAGE
+  try {
+    for await (const part of stream) {
+      report.take(part)
+      if (part.type === 'step') usage = addUsage(usage, part.usage)
+      // The reader may stop here, so the report cannot wait for the end of the stream.
+      if (part.type === 'finish' && !part.source?.length)
+        report.end({ result: { finishReason: part.finishReason, usage } })
+      yield part
+    }
+  } catch (err) {
+    report.fail(err, usage)
+    throw err
+  } finally {
+    report.end({ result: { finishReason: 'canceled', usage } })
+  }
+}

@@ -324,6 +324,7 @@ export interface MessageReader {
  */
 export function takeMessage(input: AcceptedMessage, reader: MessageReader): Awaitable<TakenMessage> {
   const loading = loadFiles(input)
+  if (typeof loading === 'string') return { input: loading, shown: loading }
   if (isPromise(loading) || hasUrls(loading)) return loadMessage(loading, reader)
   return { input: loading, shown: loading }
 }
@@ -333,7 +334,7 @@ async function loadMessage(
   { model, guard, urls }: MessageReader
 ): Promise<TakenMessage> {
   const message = isPromise(loading) ? await guard.wait(loading) : loading
-  if (!hasUrls(message)) return { input: message, shown: message }
+  if (typeof message === 'string' || !hasUrls(message)) return { input: message, shown: message }
   const supports = await guard.wait(urlSupportOf(model))
   return { input: message, shown: await resolveUrls(message, supports, urls, guard.signal) }
 }

@@ -20,7 +20,7 @@ import { failureOf, PartChannel, runChild, withSource, type ChildCall } from '..
 import { RUN_ERR_BAD_TEAM, RUN_ERR_MEMBER_FORBIDDEN } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { RunGuard, TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
-import { beginLoop, createTurn } from '../loop/begin-loop.ts'
+import { beginLoop, createTurn } from '../loop/converse.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import type { ModelLoop } from '../loop/model-loop.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'

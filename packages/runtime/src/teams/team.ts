@@ -19,7 +19,7 @@ import { coordinate, parallel, route, sequence } from './modes.ts'
 import { toToolNames } from '../tools/tool-set.ts'
 import { planTeam, TeamRun, toMessageText, type TeamPlan } from './team-run.ts'
 import type { Member, TeamMode, TeamOptions } from './team-options.ts'
-import { createTurn } from '../loop/begin-loop.ts'
+import { createTurn } from '../loop/converse.ts'
 import { loadFiles } from '../sessions/turn.ts'
 
 type LastOf<Members extends readonly unknown[]> = Members extends readonly [...unknown[], infer Last]

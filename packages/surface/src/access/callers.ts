@@ -7,6 +7,7 @@ import {
   type Credentials,
   type Principal
 } from '@svc/contract'
+import type { FastifyRequest } from 'fastify'
 import { parseCookie } from 'cookie'
 
 /** The errors with which a surface refuses credentials. */
@@ -67,6 +68,12 @@ export interface LocalCall {
   readonly origin: string | undefined
   /** The address at which the connection arrived. */
   readonly localAddress: string | undefined
+}
+
+/** The parts of a request that `isStrayCall` needs. In an app with `trustProxy` no request is one: what arrives comes from the proxy. */
+export function localCallOf({ headers, socket, ips }: FastifyRequest): LocalCall {
+  const { host, origin } = headers
+  return { host, origin, localAddress: ips === undefined ? socket.localAddress : undefined }
 }
 
 /** True if a connection arrived at an address that only programs on this machine reach. */

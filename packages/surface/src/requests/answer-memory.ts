@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { RUN_ERR_READER_LEFT } from '@svc/contract/errors'
-import { onReplyOver } from '../sse/open-replies.ts'
+import { onReplyOver } from './open-replies.ts'
 
 /** Bytes of the answers that are in memory at the same time; a larger one is there alone. */
 const BUDGET = 8_388_608

@@ -3,11 +3,11 @@ import {
   identify,
   isForeignOrigin,
   isStrayCall,
+  localCallOf,
   readCredentials,
   type CredentialErrors
 } from '../access/callers.ts'
 import type { Policy } from '@svc/registry/engine'
-import { localCallOf } from './guard-scope.ts'
 import { ANONYMOUS, isPromise, type Awaitable, type Principal } from '@svc/contract'
 
 declare module 'fastify' {

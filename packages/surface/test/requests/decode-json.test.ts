@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { decodeJson } from '../../src/requests/decode-json.ts'
+import { decodeJson } from '../../src/requests/strict-json.ts'
 import * as fc from 'fast-check'
 import t from 'tap'
 

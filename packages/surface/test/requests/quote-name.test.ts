@@ -1,4 +1,4 @@
-import { quoteName } from '../../src/requests/decode-json.ts'
+import { quoteName } from '../../src/requests/strict-json.ts'
 import t from 'tap'
 
 t.test('a long name is cut, and unprintable characters are replaced', async (t) => {
