@@ -106,12 +106,6 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
     ],
     [{ 'tools/a.ts': "import 'absent'\n" }, 'absent is not declared in the root']
   ],
-  names: [
-    [{ 'packages/http/src/utils.ts': '' }, '"utils" says nothing'],
-    [{ 'packages/http/src/helpers/a.ts': '' }, '"helpers" says nothing'],
-    [{ 'packages/http/src/types.ts': '' }, '"types" says nothing'],
-    [{ 'apps/demo/src/fooBar.ts': '' }, '"fooBar" is not kebab-case']
-  ],
   logs: [
     [{ 'packages/http/src/a.ts': "log.error({ err }, 'x')\n" }, 'a.ts:1: logs an error'],
     [{ 'packages/http/src/a.ts': "\nthis.#log?.warn({ code, err: of(x) }, 'x')\n" }, 'a.ts:2: logs an error'],
@@ -138,16 +132,6 @@ const planted: Record<keyof typeof rules, [files: Record<string, string>, says: 
       'a.ts:2: names a version'
     ],
     [{ 'packages/a2a/src/a.ts': 'const versions = ["1.0"]\n' }, 'a.ts:1: names a version']
-  ],
-  style: [
-    [{ 'packages/http/src/a.ts': '/** What it tells. */\n' }, 'a.ts:1: "tells", better: report'],
-    [{ 'packages/http/src/a.ts': 'const x = 1\nlet isTold = x\n' }, 'a.ts:2: "Told"'],
-    [{ 'packages/http/src/own-entrance.ts': '' }, 'own-entrance.ts: "entrance"'],
-    [{ 'docs/a.md': 'It goes on\n' }, 'docs/a.md:1: "goes on", better: continue'],
-    [
-      { 'CONTRIBUTING.md': '## English\n\n| whoever | them |\n\n## Next\n\nWhoever\n' },
-      'CONTRIBUTING.md:3: "Whoever"'
-    ]
   ],
   markdownPaths: [
     [{ 'a.md': 'See `packages/http/src/gone.ts`.' }, 'names packages/http/src/gone.ts'],

@@ -1,5 +1,4 @@
 import { checkDependencies } from './boundaries/dependencies.ts'
-import { checkNames } from './boundaries/names.ts'
 import { checkLayers } from './boundaries/layers.ts'
 import { checkLeaks, type Machine } from './boundaries/leaks.ts'
 import { checkLogs } from './boundaries/logs.ts'
@@ -7,7 +6,6 @@ import { checkMap } from './boundaries/map.ts'
 import { checkMarkdownPaths } from './boundaries/markdown-paths.ts'
 import { checkSealedWire } from './boundaries/sealed-wire.ts'
 import type { SourceTree } from './boundaries/source-tree.ts'
-import { checkStyle } from './boundaries/style.ts'
 
 /** A rule of this repository: its sentence, and a check that returns the places that break it. */
 export interface Rule {
@@ -19,10 +17,8 @@ export interface Rule {
 export const rules = {
   layers: { says: 'a package imports only those below it', check: checkLayers },
   dependencies: { says: 'declared and imported dependencies are the same', check: checkDependencies },
-  names: { says: 'files say what they hold', check: checkNames },
   logs: { says: 'errors are logged without what they carry', check: checkLogs },
   sealedWire: { says: 'versions of A2A stay in its wire', check: checkSealedWire },
-  style: { says: 'texts and names use the words of the field', check: checkStyle },
   markdownPaths: { says: 'paths in the documentation exist', check: checkMarkdownPaths },
   map: { says: 'the map in ARCHITECTURE.md is whole', check: checkMap },
   leaks: { says: 'no file names this machine or its registry', check: checkLeaks }
