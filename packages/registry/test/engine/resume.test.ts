@@ -4,6 +4,7 @@ import {
   createRegistry,
   createRunEngine,
   defineRunnable,
+  type Registry,
   type RunContext,
   type RunEngine,
   type Runnable,
@@ -304,6 +305,19 @@ t.test('a run resumes only with the runnable of its own registry', async (t) => 
   t.equal(await engine.resume(wide(runnable), 'a'), 0)
   t.match(await engine.get(run.runId), { registry: 'b', status: 'working', epoch: 1 })
   t.equal(await engine.resume(wide(runnable), 'b'), 1)
+})
+
+t.test('a run resumes with a runnable that takes a moment to be found', async (t) => {
+  let hold = true
+  const { runnable } = resumable(() => hold && new Promise(() => {}))
+  const { stores, run } = await crash(wide(runnable), 'x', { registry: 'global' })
+  hold = false
+  const engine = buildEngine(t, { stores })
+  const registry = { get: async () => wide(runnable), list: () => [] } as unknown as Registry
+  engine.surfaces.add({ surface: 's', registry })
+  await engine.recover()
+  await partsOf({ parts: (after?: number) => engine.parts(run.runId, after) })
+  t.match(await engine.get(run.runId), { status: 'completed' })
 })
 
 t.test('a run with bytes of the client cannot be resumed, one with a URL can', async (t) => {
