@@ -1,11 +1,5 @@
 import { createError } from '@svc/contract'
-import { surfaceErrors } from '@svc/surface'
-
-/** The errors that this surface has in common with the others. */
-const errors = surfaceErrors('GTW', '@svc/gateway', {
-  RegisteredTwice: '@svc/gateway is already registered with the %s: choose another'
-})
-export default errors
+import { errors } from './surface-errors.ts'
 
 export const {
   BadOption: GTW_ERR_BAD_OPTION,

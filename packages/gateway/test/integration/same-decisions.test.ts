@@ -169,12 +169,11 @@ async function emit(client: Client, event: string, payload: object): Promise<Dec
 
 const withoutSurface = (code: string) => code.replace(/^(?:HTTP|GTW)_ERR_/, '')
 
-const { default: _, ...CATALOGUE } = gatewayErrors
 const STATUS: Record<string, number> = {
   RUN_ERR_NOT_FOUND: 404,
   RUN_ERR_INPUT_NOT_FOUND: 404,
   ...Object.fromEntries(
-    Object.entries(CATALOGUE).map(([code, Fault]) => [
+    Object.entries(gatewayErrors).map(([code, Fault]) => [
       withoutSurface(code),
       new Fault('' as never).statusCode
     ])
