@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types'
 import { createError as createFastifyError } from '@fastify/error'
 
 /** An error that clients see unchanged: its code, message and status. */
-export interface TellableError extends Error {
+export interface ExposedError extends Error {
   readonly code: string
   /** Default 500. */
   readonly statusCode?: number
@@ -14,12 +14,12 @@ export interface TellableError extends Error {
 
 /** A class of errors from a catalogue. */
 export interface ErrorClass<Args extends unknown[] = [ErrorOptions?]> {
-  new (...args: Args): TellableError & { readonly statusCode: number }
-  readonly prototype: TellableError
+  new (...args: Args): ExposedError & { readonly statusCode: number }
+  readonly prototype: ExposedError
 }
 
 // A symbol, so that nothing parsed from JSON can carry it; the same in every installed copy of this package.
-const TELLABLE = Symbol.for('@svc/registry/error')
+const EXPOSED = Symbol.for('@svc/registry/error')
 const CODES = Symbol.for('@svc/registry/error-codes')
 
 // Of the catalogues of all packages, whichever copy of this one they were made with.
@@ -36,20 +36,20 @@ export function createError<Args extends unknown[] = [ErrorOptions?]>(
 ): ErrorClass<Args> {
   codes.add(code)
   const Class = createFastifyError(code, message, statusCode)
-  markTellable(Class.prototype)
+  markExposed(Class.prototype)
   return Class as unknown as ErrorClass<Args>
 }
 
 /** Marks an error, or the prototype of an error class, as visible to clients. */
-export function markTellable(error: object): void {
+export function markExposed(error: object): void {
   // Not enumerable, so that copies of the error do not inherit it by accident.
-  Object.defineProperty(error, TELLABLE, { value: true })
+  Object.defineProperty(error, EXPOSED, { value: true })
 }
 
 /** True if clients see a thrown value unchanged. */
-export function isTellable(thrown: unknown): thrown is TellableError {
+export function isExposed(thrown: unknown): thrown is ExposedError {
   try {
-    const { [TELLABLE]: mark, code, message } = (thrown ?? {}) as Record<PropertyKey, unknown>
+    const { [EXPOSED]: mark, code, message } = (thrown ?? {}) as Record<PropertyKey, unknown>
     return mark === true && typeof code === 'string' && typeof message === 'string'
   } catch {
     // A getter or a Proxy that throws.
@@ -59,7 +59,7 @@ export function isTellable(thrown: unknown): thrown is TellableError {
 
 /** The code of an error that clients see; else undefined. */
 export function codeOf(thrown: unknown): string | undefined {
-  return isTellable(thrown) ? thrown.code : undefined
+  return isExposed(thrown) ? thrown.code : undefined
 }
 
 /** True if a catalogue has the code: an error that has it without the mark is a forgery. */

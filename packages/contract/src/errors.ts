@@ -22,7 +22,7 @@ export const REG_ERR_ID_SHARED = createError<
 )
 /** An unknown option, or one with an invalid value. */
 export const REG_ERR_BAD_OPTION = createError<[string]>('REG_ERR_BAD_OPTION', 'Bad option: %s', 500)
-/** The argument of `tellable` has no code or message, or an invalid status. */
+/** The argument of `expose` has no code or message, or an invalid status. */
 export const REG_ERR_BAD_ERROR = createError<[string, ErrorOptions?]>(
   'REG_ERR_BAD_ERROR',
   'Not an error that clients can see: %s',

@@ -49,10 +49,10 @@ export {
   codeOf,
   createError,
   isCatalogued,
-  isTellable,
+  isExposed,
   toLoggable,
   type ErrorClass,
-  type TellableError
+  type ExposedError
 } from './create-error.ts'
 export {
   SILENT_LOG,
@@ -365,7 +365,7 @@ export {
   type SessionChange,
   type SessionFork
 } from './session.ts'
-export { tellable, type TellableFault } from './tellable.ts'
+export { expose, type ExposableError } from './expose.ts'
 export {
   backoffDelay,
   MAX_TIMER,

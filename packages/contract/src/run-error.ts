@@ -1,4 +1,4 @@
-import { codeOf, isTellable, markTellable, type TellableError } from './create-error.ts'
+import { codeOf, isExposed, markExposed, type ExposedError } from './create-error.ts'
 import type { PartError } from './part.ts'
 import { RUN_ERR_FAILED, RUN_ERR_INPUT_ANSWERED, RUN_ERR_INPUT_EXPIRED } from './errors.ts'
 import type { FoundInput, StoredError } from './ports/run-store.ts'
@@ -36,17 +36,17 @@ export function isLateAnswer(err: unknown): boolean {
   return code === 'RUN_ERR_INPUT_ANSWERED' || code === 'RUN_ERR_INPUT_EXPIRED'
 }
 
-/** The error as stores and clients see it; an error that is not tellable becomes RUN_ERR_FAILED, without its text. */
+/** The error as stores and clients see it; an error that is not exposed becomes RUN_ERR_FAILED, without its text. */
 export function toStoredError(err: unknown): StoredError {
   try {
-    return isTellable(err) ? readError(err) : readError(new RUN_ERR_FAILED())
+    return isExposed(err) ? readError(err) : readError(new RUN_ERR_FAILED())
   } catch {
     // A getter of the thrown value throws.
     return readError(new RUN_ERR_FAILED())
   }
 }
 
-function readError({ code, message, statusCode, retryable, retryAfter }: TellableError): StoredError {
+function readError({ code, message, statusCode, retryable, retryAfter }: ExposedError): StoredError {
   const status = typeof statusCode === 'number' ? statusCode : 500
   return {
     code,
@@ -65,13 +65,13 @@ export function toPartError({ code, message, retryable }: PartError): PartError 
 /** Creates an error from a stored one; clients see it unchanged. */
 export function errorFromStored(error: StoredError): Error & StoredError {
   const thrown = Object.assign(new Error(error.message), error)
-  markTellable(thrown)
+  markExposed(thrown)
   return thrown
 }
 
-/** Creates an error from a runnable's `error` part; clients see it if it is tellable. */
+/** Creates an error from a runnable's `error` part; clients see it if it is exposed. */
 export function errorFromPart(error: PartError): Error {
-  return isTellable(error)
+  return isExposed(error)
     ? errorFromStored(toStoredError(error))
     : Object.assign(new Error(error.message), toPartError(error))
 }

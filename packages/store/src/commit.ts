@@ -1,4 +1,4 @@
-import { isTellable, type Awaitable } from '@svc/contract'
+import { isExposed, type Awaitable } from '@svc/contract'
 import type { Transaction } from 'kysely'
 import type { Tables } from './tables.ts'
 
@@ -39,7 +39,7 @@ export class Refused extends Error {
 
 /** Passes an error on, as a refusal if clients can see it. */
 export function refuse(err: unknown): never {
-  throw isTellable(err) ? new Refused(err) : err
+  throw isExposed(err) ? new Refused(err) : err
 }
 
 /** The default patience of a write, in milliseconds. */

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import {
-  errors,
   defineRunnable,
-  tellable,
+  errors,
+  expose,
   type RunContext,
   type Runnable,
   type YieldedPart
@@ -55,7 +55,7 @@ class Stumble {
     const thrown = [
       new Error('a secret'),
       new errors.RUN_ERR_REJECTED('Not today'),
-      tellable({ code: 'APP_ERR_CLOSED', message: 'The shop is closed', statusCode: 409 })
+      expose({ code: 'APP_ERR_CLOSED', message: 'The shop is closed', statusCode: 409 })
     ]
     if (fails) throw random.pick(thrown)
     yield { type: 'finish', finishReason }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { TSchema } from '@sinclair/typebox'
 import {
   defined,
-  isTellable,
+  isExposed,
   type ContentPart,
   type FileContentPart,
   type RunContext,
@@ -198,7 +198,7 @@ async function* addAll(
       for (const part of parts.add(event)) yield part.type === 'bytes' ? await keep(part, context) : part
   } catch (err) {
     limits.signal.throwIfAborted()
-    if (isTellable(err)) throw err
+    if (isExposed(err)) throw err
     if (parts.taskId === undefined) throw new A2A_ERR_REMOTE('its answer breaks off', { cause: err })
   }
 }

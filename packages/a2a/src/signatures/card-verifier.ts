@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize'
-import { isTellable, type Awaitable } from '@svc/contract'
+import { isExposed, type Awaitable } from '@svc/contract'
 import { base64url, decodeProtectedHeader, flattenedVerify } from 'jose'
 import { A2A_ERR_BAD_CARD } from '../errors.ts'
 import type { AgentCardSignature } from '../model/agent-card.ts'
@@ -105,7 +105,7 @@ async function findCovered(
       for (const [payload, covered] of forms)
         if (await isValid({ ...jws!, payload }, key, header.alg)) return covered
   } catch (err) {
-    if (isTellable(err)) throw err
+    if (isExposed(err)) throw err
     // A key of the wrong type, or no key at all.
   }
   return undefined

@@ -1,4 +1,4 @@
-import { isTellable, toStoredError } from '@svc/contract'
+import { isExposed, toStoredError } from '@svc/contract'
 import { A2A_ERR_INTERNAL, A2A_ERR_REFUSED } from '../errors.ts'
 
 /** A field that is invalid. */
@@ -85,13 +85,13 @@ const MESSAGES: Readonly<Record<string, string>> = {
   A2A_ERR_BAD_REQUEST: 'Bad request: the body is not as long as Content-Length says'
 }
 
-/** Turns an error into what the client sees: tellable errors unchanged, any other as an internal error. */
+/** Turns an error into what the client sees: exposed errors unchanged, any other as an internal error. */
 export function toFault(err: unknown): Fault {
   const thrown = (typeof err === 'object' && err !== null ? err : {}) as Record<string, unknown>
   const fastifys = FASTIFY[String(thrown['code'])]
   if (fastifys !== undefined)
     return fault(fastifys, MESSAGES[fastifys]!, Number(thrown['statusCode'] ?? 400), {})
-  if (isTellable(err)) {
+  if (isExposed(err)) {
     const { code, message, statusCode, retryAfter } = toStoredError(err)
     return fault(code, message, statusCode, thrown, retryAfter)
   }

@@ -1,5 +1,5 @@
 import { createJwtAuthenticate, createScopeAuthorize } from '@svc/http'
-import { tellable } from '@svc/registry'
+import { expose } from '@svc/registry'
 import t from 'tap'
 import { asker, createWaiting } from '../helpers/agents.ts'
 import { buildApp, echo, say, sayV1, type TestApp } from '../helpers/build-app.ts'
@@ -143,7 +143,7 @@ t.test('unavailable keys are not reported as a bad token', async (t) => {
   const app = await buildApp(t, {
     options: {
       authenticate() {
-        throw tellable({ code: 'HTTP_ERR_KEYS_UNAVAILABLE', message: 'down', statusCode: 503 })
+        throw expose({ code: 'HTTP_ERR_KEYS_UNAVAILABLE', message: 'down', statusCode: 503 })
       }
     }
   })

@@ -1,6 +1,6 @@
 import { credentials, status, type Metadata } from '@grpc/grpc-js'
 import { grpcBinding } from '@svc/a2a/grpc'
-import { tellable, type RunnableDefinition } from '@svc/registry'
+import { expose, type RunnableDefinition } from '@svc/registry'
 import t, { type Test } from 'tap'
 import type { A2aOptions } from '../../src/options.ts'
 import { failing } from '../helpers/agents.ts'
@@ -125,7 +125,7 @@ t.test('credentials: the status, a challenge, and no message of the refused is r
       seen.push({ token, key: headers['x-key'], cookies, cookie: headers.cookie })
       if (token === 'broken') throw Object.assign(new Error('secret'), { statusCode: 500 })
       if (token === 'limited')
-        throw tellable({ code: 'APP_ERR_RATE', message: 'Too many', statusCode: 429, retryAfter: 7 })
+        throw expose({ code: 'APP_ERR_RATE', message: 'Too many', statusCode: 429, retryAfter: 7 })
       if (token === 'bad') throw new Error('not signed')
       return token === undefined ? null : { sub: token, scopes: [] }
     },

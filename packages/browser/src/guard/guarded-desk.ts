@@ -1,4 +1,4 @@
-import { isTellable, tellable } from '@svc/contract'
+import { expose, isExposed } from '@svc/contract'
 import type {
   Acted,
   Desk,
@@ -126,9 +126,9 @@ export class GuardedDesk {
   #redactError(err: unknown): unknown {
     if (!(err instanceof Error) || !this.#secrets.isIn(`${err.message}\n${err.stack}`)) return err
     const message = this.#secrets.redact(err.message)
-    if (!isTellable(err)) return new Error(message)
+    if (!isExposed(err)) return new Error(message)
     const { code, statusCode } = err
-    return tellable({ code, message, ...(statusCode !== undefined && { statusCode }) })
+    return expose({ code, message, ...(statusCode !== undefined && { statusCode }) })
   }
 }
 

@@ -1,4 +1,4 @@
-import { isTellable, tellable } from '@svc/contract'
+import { expose, isExposed } from '@svc/contract'
 import { toolContent, type ToolContent, type ToolContext } from '@svc/runtime'
 import { fileTypeFromBuffer } from 'file-type'
 import mime from 'mime'
@@ -97,7 +97,7 @@ export function serveAction(
       return await perform(action, args, visit, call)
     } catch (err) {
       call.signal.throwIfAborted()
-      if (isTellable(err) && ENDING.has(err.code)) call.failRun(err)
+      if (isExposed(err) && ENDING.has(err.code)) call.failRun(err)
       throw afterFailure(err, visit, call)
     }
   })
@@ -176,7 +176,7 @@ async function lookAt(desk: GuardedDesk, isWanted: boolean) {
   try {
     if (isWanted) look = await desk.look()
   } catch (err) {
-    if (!isTellable(err)) throw err
+    if (!isExposed(err)) throw err
     fault = [err.message]
   }
   return { look, fault, place: look ?? (await desk.place()) }
@@ -203,7 +203,7 @@ async function picture(
     return undefined
   } catch (err) {
     call.signal.throwIfAborted()
-    if (!isTellable(err)) throw err
+    if (!isExposed(err)) throw err
     return see === 'tree' ? undefined : visit.boundary.enclose(err.message, 'excerpt')
   }
 }
@@ -220,12 +220,12 @@ function requireNoPlaceholder({ name }: Action, args: Args, { plan }: Visit): vo
 function afterFailure(err: unknown, visit: Visit, call: ToolContext): unknown {
   const verdict = visit.loops.failed()
   if (verdict !== undefined) call.stopRun('max-steps')
-  if (!isTellable(err)) return err
+  if (!isExposed(err)) return err
   const { code, statusCode, message } = err
   const ours = code === 'RUN_ERR_BROWSER_ACTION_FAILED' || code === 'RUN_ERR_BROWSER_HOST_REFUSED'
   const safe = ours ? visit.boundary.enclose(cleanText(message, 2_000), 'excerpt') : message
   const text = verdict === undefined ? safe : `${verdict.text}\n${safe}`
-  return tellable({ code, message: text, ...(statusCode !== undefined && { statusCode }) })
+  return expose({ code, message: text, ...(statusCode !== undefined && { statusCode }) })
 }
 
 /** Keeps what pages offered as files of the run, if their type is allowed; returns a line for each. */

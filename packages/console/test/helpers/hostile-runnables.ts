@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { tellable, type Registry, type RunContext, type YieldedPart } from '@svc/registry'
+import { expose, type Registry, type RunContext, type YieldedPart } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { HOSTILE } from './hostile-texts.ts'
@@ -68,7 +68,7 @@ export function addHostile(registry: Registry): void {
       yield { type: 'text', text, source: [name, 'member'] }
       yield { type: 'structured', value: nest(text) }
       yield { type: 'step', index: 0, usage, model: { provider: name, modelId: name } }
-      throw tellable({ code: 'HOSTILE', message: text })
+      throw expose({ code: 'HOSTILE', message: text })
     }
   })
   registry.add({

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findFaults, findJsonFault, formatFaults, isTellable, toStoredError } from '@svc/contract'
+import { findFaults, findJsonFault, formatFaults, isExposed, toStoredError } from '@svc/contract'
 import {
   GTW_ERR_BAD_PAYLOAD,
   GTW_ERR_INTERNAL,
@@ -34,9 +34,9 @@ export function requirePayload(event: JsonEvent, values: readonly unknown[], jso
   throw new GTW_ERR_BAD_PAYLOAD(formatFaults(findFaults(CLIENT_EVENTS[event], payload, { limit: 1 })))
 }
 
-/** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
+/** Converts any thrown value to what a client may see: exposed errors as they are, others as an internal error. */
 export function toRefusal(err: unknown): Refusal & { statusCode: number } {
-  const { code, message, statusCode } = toStoredError(isTellable(err) ? err : new GTW_ERR_INTERNAL())
+  const { code, message, statusCode } = toStoredError(isExposed(err) ? err : new GTW_ERR_INTERNAL())
   const runId = code === 'RUN_ERR_SESSION_BUSY' ? (err as { runId?: string }).runId : undefined
   return { error: message, code, statusCode, ...(runId !== undefined && { runId }) }
 }

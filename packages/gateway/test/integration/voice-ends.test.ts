@@ -1,4 +1,4 @@
-import { tellable } from '@svc/registry'
+import { expose } from '@svc/registry'
 import { scriptedVoice } from '@svc/testing'
 import t from 'tap'
 import { buildGateway } from '../helpers/build-gateway.ts'
@@ -20,7 +20,7 @@ t.test('a call that fails ends with the code', async (t) => {
   const voice = scriptedVoice(async function* (link) {
     await link.send({ type: 'error', code: 'VOICE_ERR_X', message: 'Something failed' })
     yield { type: 'text', text: '' }
-    throw tellable({ code: 'LINE_DEAD', message: 'The line is dead' })
+    throw expose({ code: 'LINE_DEAD', message: 'The line is dead' })
   })
   const { connect } = await buildGateway(t, { runnables: [voice] })
   const client = await connect()

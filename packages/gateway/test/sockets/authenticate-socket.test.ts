@@ -1,4 +1,4 @@
-import { ANONYMOUS, tellable } from '@svc/registry'
+import { ANONYMOUS, expose } from '@svc/registry'
 import { createJwtAuthenticate } from '@svc/http'
 import type { GatewayAuthenticate, GatewayOptions } from '@svc/gateway'
 import { WebSocket } from 'ws'
@@ -56,7 +56,7 @@ t.test('a custom function: its arguments, its refusals, its outages', async (t) 
     seen.push(credentials)
     if (credentials.token === 'bad') throw new Error('it says why')
     if (credentials.token === 'away')
-      throw tellable({ code: 'HTTP_ERR_KEYS_UNAVAILABLE', message: 'no keys', statusCode: 503 })
+      throw expose({ code: 'HTTP_ERR_KEYS_UNAVAILABLE', message: 'no keys', statusCode: 503 })
     return credentials.token === 'good' ? { sub: 'bob', scopes: [] } : null
   }
   const { connect } = await buildGateway(t, { options: { authenticate: own, cookieName: 'sid' } })

@@ -1,4 +1,4 @@
-import { isTellable } from '@svc/contract'
+import { isExposed } from '@svc/contract'
 import { logFault, sendRefusal, type Refusal } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -50,7 +50,7 @@ function sendFault(err: unknown, fault: Refusal, request: FastifyRequest, reply:
   const wantsProblem = acceptsProblem(request.headers.accept)
   const body = wantsProblem ? toProblem(fault, request.id) : toErrorBody(fault, request.id)
   const type = wantsProblem ? PROBLEM : undefined
-  void sendRefusal(reply, isTellable(err) ? err : undefined, errors, fault.statusCode, body, type)
+  void sendRefusal(reply, isExposed(err) ? err : undefined, errors, fault.statusCode, body, type)
 }
 
 /** The methods that the routes of a scope accept, by path. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { isCatalogued, isTellable } from '@svc/contract'
+import { isCatalogued, isExposed } from '@svc/contract'
 import { toRefusal, type Refusal } from '@svc/surface'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
@@ -29,7 +29,7 @@ const FASTIFY_FAULTS = new Map<string, Refusal>(
 )
 
 /**
- * Converts any thrown value to what a client may see: tellable errors as they are, other 4xx errors with their message,
+ * Converts any thrown value to what a client may see: exposed errors as they are, other 4xx errors with their message,
  * anything else as an internal error without details.
  */
 export function toFault(err: unknown): Refusal {
@@ -37,7 +37,7 @@ export function toFault(err: unknown): Refusal {
   const known = FASTIFY_FAULTS.get(String(thrown['code']))
   if (known !== undefined) return known
   const status = Number(thrown['statusCode'])
-  return !isTellable(err) && status >= 400 && status < 500 ? refuse(status, thrown) : toRefusal(err, common)
+  return !isExposed(err) && status >= 400 && status < 500 ? refuse(status, thrown) : toRefusal(err, common)
 }
 
 // Passes on codes of the app, but neither those of Fastify and Node.js nor codes of ours: errors of ours have the mark.

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { tellable, type RunContext } from '@svc/registry'
+import { expose, type RunContext } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 import { buildApp, echo, type TestApp } from '../helpers/build-app.ts'
@@ -190,7 +190,7 @@ t.test('a failed run is replayed, not retried', async (t) => {
   const fails = scriptedRunnable([
     () => {
       calls++
-      throw tellable({ code: 'RUN_ERR_MODEL_RATE_LIMITED', message: 'full', statusCode: 429 })
+      throw expose({ code: 'RUN_ERR_MODEL_RATE_LIMITED', message: 'full', statusCode: 429 })
     }
   ])
   const { post } = await buildApp(t, { runnables: [fails] })

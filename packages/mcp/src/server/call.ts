@@ -205,7 +205,7 @@ export function encodeResult(method: string, result: object, server: object): ob
 }
 
 /** True if clients may see an error. */
-export function isTellable(err: unknown): boolean {
+export function isVisible(err: unknown): boolean {
   const { statusCode, code } = toRefusal(err, errors)
   return code === codeOf(err) && statusCode < 600
 }

@@ -11,7 +11,7 @@ import {
 } from '../inputs/elicitation.ts'
 import { IdSchema, missingCapability, type RequestId, type ToolResult } from '../protocol/message.ts'
 import { runUri } from '../resources/run-uri.ts'
-import { isProtocolError, isTellable, type Call, type Client, type Exchange } from '../server/call.ts'
+import { isProtocolError, isVisible, type Call, type Client, type Exchange } from '../server/call.ts'
 import { credentialsPageOf, type Surface } from '../surface.ts'
 import { toTask, type TaskResult } from '../tasks/task.ts'
 import { findRunnable, isObjectSchema, toRunInput } from './list-tools.ts'
@@ -164,7 +164,7 @@ export async function callTool(
         ? await startCall(surface, call, runnable, params)
         : await resumeCall(surface, call, runnable, requestState, params)
   } catch (err) {
-    if (!isTellable(err) || isProtocolError(err)) throw err
+    if (!isVisible(err) || isProtocolError(err)) throw err
     return toErrorResult({ code: codeOf(err)!, message: (err as Error).message })
   }
   return followCall(surface, call, runnable, run, params)

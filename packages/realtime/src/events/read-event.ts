@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findFaults, isTellable, toStoredError } from '@svc/contract'
+import { findFaults, isExposed, toStoredError } from '@svc/contract'
 import { decodeJson, quoteName, type Refusal } from '@svc/surface'
 import { RT_ERR_INTERNAL } from '../errors.ts'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
@@ -108,10 +108,10 @@ type Thrown = Pick<Refusal, 'code' | 'message' | 'statusCode'> & {
   readonly param?: string | null | undefined
 }
 
-/** Converts any thrown value to what a client may see: tellable errors as they are, others as an internal error. */
+/** Converts any thrown value to what a client may see: exposed errors as they are, others as an internal error. */
 export function toClientError(err: unknown): ClientError {
   return toError(
-    err instanceof ProtocolError ? err : toStoredError(isTellable(err) ? err : new RT_ERR_INTERNAL())
+    err instanceof ProtocolError ? err : toStoredError(isExposed(err) ? err : new RT_ERR_INTERNAL())
   )
 }
 

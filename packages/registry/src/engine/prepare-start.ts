@@ -11,8 +11,8 @@ import {
   formatFaults,
   InstructionsSchema,
   isBlank,
+  isExposed,
   isPromise,
-  isTellable,
   MessageInputSchema,
   NO_METADATA,
   RunMetadataSchema,
@@ -115,7 +115,7 @@ function validate(schema: StandardSchema, input: unknown): Awaitable<StandardRes
   try {
     return validateStandard(schema, input)
   } catch (err) {
-    if (isTellable(err)) throw err
+    if (isExposed(err)) throw err
     throw Object.assign(new RUN_ERR_BAD_SCHEMA('its validate threw'), { cause: err })
   }
 }

@@ -1,6 +1,6 @@
 import {
   codeOf,
-  isTellable,
+  isExposed,
   type Authorize,
   type Awaitable,
   type QueuedStart,
@@ -94,7 +94,7 @@ async function prepareRun(
 
 // Other errors, such as those of a policy whose database is away, may pass.
 function isRefusal(err: unknown): boolean {
-  return isTellable(err) && (err.statusCode ?? 500) < 500
+  return isExposed(err) && (err.statusCode ?? 500) < 500
 }
 
 /** The parts of the engine that schedules need. */

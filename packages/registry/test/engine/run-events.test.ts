@@ -5,7 +5,7 @@ import {
   createEventBus,
   createInProcessStores,
   defineRunnable,
-  tellable,
+  expose,
   type EventBus,
   type RunEventMap,
   type YieldedPart
@@ -79,7 +79,7 @@ t.test('a runnable with its own run(), and one that fails', async (t) => {
     ['run.start', undefined],
     ['run.error', { code: 'RUN_ERR_FAILED', message: 'The run failed', retryable: false }]
   ])
-  t.match(await ends(error(tellable({ code: 'BUSY', message: 'Later', statusCode: 429 }))), [
+  t.match(await ends(error(expose({ code: 'BUSY', message: 'Later', statusCode: 429 }))), [
     ['run.start', undefined],
     ['run.error', { code: 'BUSY', message: 'Later', retryable: true }]
   ])

@@ -1,4 +1,4 @@
-import { defineRunnable, tellable, type Run, type RunContext, type YieldedPart } from '@svc/registry'
+import { defineRunnable, expose, type Run, type RunContext, type YieldedPart } from '@svc/registry'
 import { toRunRecord } from '../../src/engine/run-record.ts'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
@@ -72,7 +72,7 @@ t.test('parts after the finish are ignored, and the stream is closed', async (t)
   t.ok(left)
 })
 
-t.test('the message of an unmarked error is hidden, a tellable one is shown', async (t) => {
+t.test('the message of an unmarked error is hidden, an exposed one is shown', async (t) => {
   const engine = buildEngine(t)
   const failing = (err: unknown) =>
     scriptedRunnable([
@@ -88,7 +88,7 @@ t.test('the message of an unmarked error is hidden, a tellable one is shown', as
     await t.rejects(run.result(), { code: 'RUN_ERR_FAILED', statusCode: 500, message: 'The run failed' })
     t.notMatch(JSON.stringify([await partsOf(run), await engine.get(run.runId)]), /secret/)
   }
-  const own = tellable({ code: 'SLOW_DOWN', message: 'slow down', statusCode: 429, retryAfter: 3 })
+  const own = expose({ code: 'SLOW_DOWN', message: 'slow down', statusCode: 429, retryAfter: 3 })
   const run = await engine.start(failing(own), 'x')
   await t.rejects(run.result(), { code: 'SLOW_DOWN', statusCode: 429, retryAfter: 3, retryable: true })
   t.match((await partsOf(run)).at(-1), {

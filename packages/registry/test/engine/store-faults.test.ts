@@ -1,8 +1,8 @@
 import {
   createInProcessStores,
   createRunEngine,
+  expose,
   SILENT_LOG,
-  tellable,
   type Run,
   type Stores
 } from '@svc/registry'
@@ -141,7 +141,7 @@ for (const [what, fail] of Object.entries<(stores: Stores) => Stores>({
 t.test('a store’s 5xx error becomes RUN_ERR_STORE, a 4xx error stays unchanged', async (t) => {
   const failing = (statusCode: number) => {
     const stores = createInProcessStores()
-    const refused = tellable({ code: 'DISK_QUOTA', message: 'The disk is full', statusCode })
+    const refused = expose({ code: 'DISK_QUOTA', message: 'The disk is full', statusCode })
     return buildEngine(t, {
       stores: { ...stores, runs: { ...stores.runs, find: () => Promise.reject(refused) } }
     })

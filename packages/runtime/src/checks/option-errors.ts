@@ -1,11 +1,11 @@
-import { isTellable, type Awaitable, type ErrorClass } from '@svc/contract'
+import { isExposed, type Awaitable, type ErrorClass } from '@svc/contract'
 
 /** Calls `make`. @throws its error, with `subject` before the message and in the stack if clients may see it */
 export function prefixErrors<T>(subject: string, make: () => T): T {
   try {
     return make()
   } catch (err) {
-    if (isTellable(err)) prefix(subject, err)
+    if (isExposed(err)) prefix(subject, err)
     throw err
   }
 }
@@ -23,7 +23,7 @@ export async function prefixBadOptions<T>(subject: string, make: () => Awaitable
   try {
     return await make()
   } catch (err) {
-    if (isTellable(err) && BAD_OPTIONS.has(err.code) && !err.message.startsWith(subject)) prefix(subject, err)
+    if (isExposed(err) && BAD_OPTIONS.has(err.code) && !err.message.startsWith(subject)) prefix(subject, err)
     throw err
   }
 }

@@ -3,7 +3,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import {
   backoffDelay,
   defined,
-  isTellable,
+  isExposed,
   type PartSink,
   type RunContext,
   type Usage,
@@ -109,7 +109,7 @@ export class CallReport {
 
   /** The call was left early: the run ended, or its reader went away. */
   leave(reason: unknown): void {
-    this.fail(isTellable(reason) ? reason : new RUN_ERR_CANCELED())
+    this.fail(isExposed(reason) ? reason : new RUN_ERR_CANCELED())
   }
 
   #end(): void {

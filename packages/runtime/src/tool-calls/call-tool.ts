@@ -1,9 +1,9 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import {
   codeOf,
+  expose,
+  isExposed,
   isPromise,
-  isTellable,
-  tellable,
   toLoggable,
   type Awaitable,
   type FinishReason,
@@ -342,7 +342,7 @@ class ToolAttempt {
     const made = this.#emitCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
     this.#callsMade.push(made)
     const { result, error } = await (this.#work?.rest(() => made) ?? made)
-    if (error) throw tellable(error)
+    if (error) throw expose(error)
     return result
   }
 
@@ -381,7 +381,7 @@ class ToolAttempt {
       if (this.#controller.signal.aborted && err === this.#controller.signal.reason) throw err
       const { toolCallId, log } = context
       if (!isRefusal(err)) log.warn({ err: toLoggable(err), toolName: tool.name, toolCallId }, 'tool failed')
-      throw isTellable(err) ? err : new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
+      throw isExposed(err) ? err : new RUN_ERR_TOOL_FAILED(messageOf(err, 'The tool failed'))
     } finally {
       off()
       signal?.removeEventListener('abort', onAbort)
@@ -392,5 +392,5 @@ class ToolAttempt {
 
 // True for a deliberate refusal by the tool, and for a failure of the model's own program.
 function isRefusal(err: unknown): boolean {
-  return isTellable(err) && ((err.statusCode ?? 500) < 500 || isProgramCode(err.code))
+  return isExposed(err) && ((err.statusCode ?? 500) < 500 || isProgramCode(err.code))
 }

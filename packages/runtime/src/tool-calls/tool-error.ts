@@ -1,4 +1,4 @@
-import { isTellable, type ToolError } from '@svc/contract'
+import { isExposed, type ToolError } from '@svc/contract'
 import { RUN_ERR_TOOL_FAILED } from '../errors.ts'
 
 const PROGRAM_CODES: ReadonlySet<string> = new Set([
@@ -22,11 +22,11 @@ export function isProgramCode(code: string): boolean {
   return PROGRAM_CODES.has(code)
 }
 
-/** The error that models and clients see; `otherwise` replaces an error that is not `tellable`. */
+/** The error that models and clients see; `otherwise` replaces an error that is not `expose`. */
 export function toToolError(
   err: unknown,
   otherwise: ToolError = new RUN_ERR_TOOL_FAILED('The tool call failed')
 ): ToolError {
-  const { code, message } = isTellable(err) ? err : otherwise
+  const { code, message } = isExposed(err) ? err : otherwise
   return { code, message: message.toWellFormed() }
 }

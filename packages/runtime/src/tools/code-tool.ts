@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { defined, tellable, type Awaitable } from '@svc/contract'
+import { defined, expose, type Awaitable } from '@svc/contract'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
 import { isProgramCode } from '../tool-calls/tool-error.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
@@ -79,5 +79,5 @@ function toResult({ result, error, console: written }: SandboxOutcome): object {
   if (error === undefined) return { result, ...(written !== '' && { console: written }) }
   const end = written === '' ? '' : `\nconsole:\n${written.slice(-MAX_CONSOLE_IN_ERROR)}`
   const message = error.message + end
-  throw isProgramCode(error.code) ? tellable({ code: error.code, message }) : new Error(message)
+  throw isProgramCode(error.code) ? expose({ code: error.code, message }) : new Error(message)
 }

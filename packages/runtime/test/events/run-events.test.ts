@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { tellable } from '@svc/registry'
+import { expose } from '@svc/registry'
 import { createRedact } from '@svc/registry/engine'
 import { channelName, EVENT_SCHEMAS, traceEvents, type RuntimeEvents } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
@@ -79,7 +79,7 @@ t.test('an answer emitted as a whole is complete', async (t) => {
 
 t.test('errors are emitted without the key', async (t) => {
   const { context, onBus, emitted } = listen(t, withKey)
-  const fault = tellable({ code: 'REFUSED', message: `refused ${key}`, statusCode: 502 })
+  const fault = expose({ code: 'REFUSED', message: `refused ${key}`, statusCode: 502 })
   const { agent } = makeAgent('x', {
     model: () => {
       throw fault

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createRunEngine, tellable } from '@svc/registry'
+import { createRunEngine, expose } from '@svc/registry'
 import { defineTool, Team, Workflow, type Schema } from '@svc/runtime'
 import { type } from 'arktype'
 import t from 'tap'
@@ -173,7 +173,7 @@ t.test('a start whose schema throws fails with a code, and keeps errors that cli
   const engine = createRunEngine()
   t.teardown(() => engine.close())
   const thrown = new TypeError('cannot read')
-  const refusal = tellable({ code: 'NOT_NOW', message: 'Not now', statusCode: 409 })
+  const refusal = expose({ code: 'NOT_NOW', message: 'Not now', statusCode: 409 })
   for (const [err, expected] of [
     [thrown, { code: 'RUN_ERR_BAD_SCHEMA', statusCode: 500, cause: thrown }],
     [refusal, { code: 'NOT_NOW' }]

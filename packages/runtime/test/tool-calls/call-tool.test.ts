@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
-import { tellable } from '@svc/registry'
+import { expose } from '@svc/registry'
 import { defineTool, type AgentOptions, type Tool, type ToolContext } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
@@ -152,15 +152,13 @@ t.test('the error of a tool is logged', async (t) => {
   t.match(logged, [{ level: 'warn', details }])
 })
 
-t.test('a tellable error keeps its code, and is logged unless it is a refusal', async (t) => {
+t.test('an exposed error keeps its code, and is logged unless it is a refusal', async (t) => {
   const fault = { code: 'ORDER_NOT_FOUND', message: 'There is no order 7' }
   for (const [statusCode, isLogged] of [
     [404, false],
     [502, true]
   ] as const) {
-    const { errors, logged } = await runWith([
-      define(() => Promise.reject(tellable({ ...fault, statusCode })))
-    ])
+    const { errors, logged } = await runWith([define(() => Promise.reject(expose({ ...fault, statusCode })))])
     t.match(errors, [{ error: fault }])
     t.equal(
       logged.some(({ message }) => message === 'tool failed'),

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
-import { createRunEngine, tellable } from '@svc/registry'
+import { createRunEngine, expose } from '@svc/registry'
 import { defineTool, type AgentOptions, type Tool, type ToolContext } from '@svc/runtime'
 import t from 'tap'
 import { collect, makeAgent, makeContext } from '../helpers/make-agent.ts'
@@ -108,7 +108,7 @@ t.test('onEnd is called at once when the run is canceled, or its reader leaves',
 })
 
 t.test('a tool ends its run with an error', async (t) => {
-  const failure = tellable({ code: 'APP_ERR_GONE', message: 'gone' })
+  const failure = expose({ code: 'APP_ERR_GONE', message: 'gone' })
   const { error, types } = await runWith(define(({ failRun }) => failRun(failure)))
   t.equal(error, failure)
   t.notOk(types.includes('tool.error'))

@@ -3,8 +3,8 @@ import {
   createEventBus,
   createRegistry,
   createRunEngine,
+  expose,
   globalRegistry,
-  tellable,
   type Runnable
 } from '@svc/registry'
 import { pause, runnableContract, scriptedRunnable } from '@svc/testing'
@@ -100,7 +100,7 @@ t.test('a step that fails fails the run, and says which it was', async (t) => {
     [{ source: ['bad'] }, { error: { code: 'RUN_ERR_FAILED' } }]
   )
   t.notMatch(JSON.stringify(parts), /secret/)
-  const fault = tellable({ code: 'LATER', message: 'later', statusCode: 502 })
+  const fault = expose({ code: 'LATER', message: 'later', statusCode: 502 })
   t.match((await runIn(makeWorkflow((flow) => flow.step('bad', failing('x', fault))))).error, {
     code: 'LATER',
     statusCode: 502

@@ -1,12 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  codeOf,
-  isPromise,
-  isTellable,
-  type Awaitable,
-  type Credentials,
-  type Principal
-} from '@svc/contract'
+import { codeOf, isExposed, isPromise, type Awaitable, type Credentials, type Principal } from '@svc/contract'
 import type { FastifyRequest } from 'fastify'
 import { parseCookie } from 'cookie'
 
@@ -18,8 +11,8 @@ export interface CredentialErrors {
 
 /**
  * Identifies the caller, in the same way on every surface. An error of `authenticate` means an invalid token, unless its status is
- * 500 or over, or it is tellable and not a 401; null, or an error whose code ends with `_ERR_NO_TOKEN`, means no token.
- * @throws the given errors; errors of 500 and over and tellable ones unchanged; a 500 if the result is neither a principal nor null
+ * 500 or over, or it is exposed and not a 401; null, or an error whose code ends with `_ERR_NO_TOKEN`, means no token.
+ * @throws the given errors; errors of 500 and over and exposed ones unchanged; a 500 if the result is neither a principal nor null
  */
 export function identify<C extends Credentials>(
   authenticate: (credentials: C) => Awaitable<Principal | null>,
@@ -54,7 +47,7 @@ function refuse(err: unknown, { NoToken, InvalidToken }: CredentialErrors): neve
   if (typeof statusCode === 'number' && statusCode >= 500) throw err
   // Any surface's code: surfaces share one `authenticate`.
   if (codeOf(err)?.endsWith('_ERR_NO_TOKEN')) throw new NoToken()
-  if (isTellable(err) && statusCode !== 401) throw err
+  if (isExposed(err) && statusCode !== 401) throw err
   throw err instanceof InvalidToken ? err : new InvalidToken({ cause: err })
 }
 

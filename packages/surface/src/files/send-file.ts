@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { MIMEType } from 'node:util'
-import { isTellable, toLoggable, type FileStore, type RunLog, type StoredFile } from '@svc/contract'
+import { isExposed, toLoggable, type FileStore, type RunLog, type StoredFile } from '@svc/contract'
 import {
   RUN_ERR_BAD_RANGE,
   RUN_ERR_DAMAGED,
@@ -105,7 +105,7 @@ export async function* readBytes(
       yield bytes
     }
   } catch (err) {
-    if (isTellable(err)) throw err
+    if (isExposed(err)) throw err
     log.error({ runId, fileId, err: toLoggable(err) }, 'a file cannot be read')
     throw new RUN_ERR_STORE()
   }

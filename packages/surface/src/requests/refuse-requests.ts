@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logFault } from '../access/log-fault.ts'
 import { toChallenge, type ChallengeCodes } from '../access/callers.ts'
-import { codeOf, isTellable, toStoredError, type Fault } from '@svc/contract'
+import { codeOf, isExposed, toStoredError, type Fault } from '@svc/contract'
 import { discardRest, hasRest } from './discard-rest.ts'
 
 /** An error as a client sees it. */
@@ -54,7 +54,7 @@ export function refuseRequests(scope: FastifyInstance, errors: RefusalErrors, to
 /** Converts any thrown value to what a client may see. */
 export function toRefusal(err: unknown, { BadRequest, Internal }: RefusalErrors): Refusal {
   const thrown = (err ?? {}) as { statusCode?: unknown; message?: unknown; errors?: unknown; runId?: unknown }
-  if (isTellable(err)) {
+  if (isExposed(err)) {
     const { code, message, statusCode } = toStoredError(err)
     const { errors, runId } = thrown
     return {

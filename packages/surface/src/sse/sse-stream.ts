@@ -1,8 +1,8 @@
 import type { ReadableStreamDefaultController, UnderlyingSource } from 'node:stream/web'
 import {
   callNextTurn,
+  isExposed,
   isPromise,
-  isTellable,
   nextTurn,
   toPartError,
   toStoredError,
@@ -408,10 +408,10 @@ class SseSource implements UnderlyingSource<string> {
     controller.close()
   }
 
-  // Tellable errors become a last message; a projection cannot express them.
+  // Exposed errors become a last message; a projection cannot express them.
   #fail(err: unknown, controller: Controller): void {
     if (this.#isClosed) return
-    if (this.#isProjected || !isTellable(err)) {
+    if (this.#isProjected || !isExposed(err)) {
       this.cancel()
       return controller.error(err)
     }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isTellable, type Awaitable, type RunContext, type Usage } from '@svc/contract'
+import { isExposed, type Awaitable, type RunContext, type Usage } from '@svc/contract'
 import { errors, type ModelRequest } from '@svc/runtime'
 import {
   hasMethods,
@@ -23,7 +23,7 @@ const RETRY = { attempts: 2, baseDelay: 200, maxDelay: 1_000 }
 
 /**
  * Waits before the next attempt of a failed call of a model.
- * @throws the reason of the signal, an error without text of the provider, or `err` itself if it is tellable
+ * @throws the reason of the signal, an error without text of the provider, or `err` itself if it is exposed
  */
 export async function awaitRetry(
   err: unknown,
@@ -31,7 +31,7 @@ export async function awaitRetry(
 ): Promise<void> {
   signal.throwIfAborted()
   const isBroken = err instanceof errors.RUN_ERR_MODEL_STREAM_BROKEN
-  if (!isBroken && isTellable(err)) throw err as Error
+  if (!isBroken && isExposed(err)) throw err as Error
   const fault = isBroken ? { error: err, transient: true, details: {} } : toModelFault(err)
   onFault(fault)
   const delay = retryDelay(fault, attempt, RETRY)

@@ -1,4 +1,4 @@
-import { isTellable, unlessLate } from '@svc/contract'
+import { isExposed, unlessLate } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import { A2A_ERR_BAD_ANSWER, A2A_ERR_REMOTE } from '../../errors.ts'
 import { parseRefusal } from '../../wire/read-refusal.ts'
@@ -37,7 +37,7 @@ export async function fetchAnswer<T>(
   } catch (err) {
     signal?.throwIfAborted()
     late.signal.throwIfAborted()
-    if (isTellable(err)) throw err
+    if (isExposed(err)) throw err
     throw new A2A_ERR_REMOTE(isBegun ? 'its answer breaks off' : 'it cannot be reached', { cause: err })
   } finally {
     clearTimeout(timer)

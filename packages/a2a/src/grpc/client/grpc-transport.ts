@@ -9,7 +9,7 @@ import {
   type ServiceError,
   status as codes
 } from '@grpc/grpc-js'
-import { isTellable, unlessLate } from '@svc/contract'
+import { isExposed, unlessLate } from '@svc/contract'
 import { isProtocolCode, protocolFault, refusal } from '../../client/connection/remote-fault.ts'
 import type {
   RemoteCall,
@@ -129,7 +129,7 @@ function decode({ response }: GrpcMethod, bytes: Buffer, limits: Request['limits
 
 function isServiceError(err: unknown): err is ServiceError {
   const { code, metadata } = err as Partial<ServiceError>
-  return !isTellable(err) && typeof code === 'number' && metadata !== undefined
+  return !isExposed(err) && typeof code === 'number' && metadata !== undefined
 }
 
 const asIs = (bytes: Buffer) => bytes

@@ -1,4 +1,4 @@
-import { isTellable } from '@svc/contract'
+import { isExposed } from '@svc/contract'
 import { unlessAborted } from '@svc/runtime/loop'
 import type { ElementHandle, Page } from 'playwright-core'
 import { LATE, withinTime, type HostPolicy, type Spot } from '../../browser.ts'
@@ -106,7 +106,7 @@ const ANSWER = 500
 
 /** The error of an action for the model: short, and without what Playwright logs. `ms` is the time-out of the action. */
 export async function explain(err: unknown, { signal, subject }: Act, ms: number): Promise<unknown> {
-  if (isTellable(err)) return err
+  if (isExposed(err)) return err
   const message = err instanceof Error ? err.message : ''
   if (/crashed/i.test(message)) return new RUN_ERR_BROWSER_CRASHED()
   if (/not attached|not connected/i.test(message)) return new RUN_ERR_BROWSER_STALE_REF(nameOf(subject?.spot))

@@ -1,4 +1,4 @@
-import { isPromise, isTellable, type FileStore, type RunFence, type Stores } from '@svc/contract'
+import { isExposed, isPromise, type FileStore, type RunFence, type Stores } from '@svc/contract'
 import { RUN_ERR_FENCED, RUN_ERR_STORE } from '@svc/contract/errors'
 import {
   createInProcessBrowserStateStore,
@@ -142,7 +142,7 @@ function guardMethod(store: object, method: Method, failed: (err: unknown) => vo
 
 function isFault(err: unknown, args: readonly unknown[]): boolean {
   // A port refuses with errors below 500, and reports damage to one run; any other failure is the store's.
-  if (isTellable(err) && ((err.statusCode ?? 500) < 500 || err.code === 'RUN_ERR_DAMAGED')) return false
+  if (isExposed(err) && ((err.statusCode ?? 500) < 500 || err.code === 'RUN_ERR_DAMAGED')) return false
   return !args.some((arg) => isCallers(err, arg))
 }
 

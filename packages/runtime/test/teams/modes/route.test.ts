@@ -1,4 +1,4 @@
-import { createInProcessStores, tellable } from '@svc/registry'
+import { createInProcessStores, expose } from '@svc/registry'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { makeContext } from '../../helpers/make-agent.ts'
@@ -98,7 +98,7 @@ t.test('a leader that picks nobody is asked once more, then the run fails', asyn
 })
 
 t.test('a member that fails fails the run', async (t) => {
-  const fault = tellable({ code: 'SLOW_DOWN', message: 'slow down', statusCode: 429 })
+  const fault = expose({ code: 'SLOW_DOWN', message: 'slow down', statusCode: 429 })
   const team = makeTeam({
     mode: 'route',
     members: [failing('ada', fault)],

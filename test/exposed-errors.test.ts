@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import a2a, { remoteAgent } from '@svc/a2a'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
-import registry, { createRegistry, tellable, type Registry } from '@svc/registry'
+import registry, { createRegistry, expose, type Registry } from '@svc/registry'
 import { Agent, defineTool, Team, Workflow } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import Fastify from 'fastify'
@@ -18,7 +18,7 @@ interface Failing {
 }
 
 const ORDER = { code: 'ORDER_NOT_FOUND', message: 'There is no order 7' }
-const TELLABLE: Failing = { fail: () => tellable({ ...ORDER, statusCode: 404 }) }
+const EXPOSED: Failing = { fail: () => expose({ ...ORDER, statusCode: 404 }) }
 const FORGED = { code: 'RUN_ERR_ORDER_NOT_FOUND', message: 'secret', statusCode: 404 }
 const FORGERS: Record<string, Failing> = {
   'one with our prefix': { fail: () => Object.assign(new Error('secret'), FORGED) },
@@ -126,8 +126,8 @@ async function serve({ teardown }: Test, failing: Failing) {
   }
 }
 
-t.test('a tellable error is the same on every surface', async (t) => {
-  const { origin, ...app } = await serve(t, TELLABLE)
+t.test('an exposed error is the same on every surface', async (t) => {
+  const { origin, ...app } = await serve(t, EXPOSED)
   for (const path of ['agents/thrower', 'agents/teller', 'workflows/steps', 'teams/team']) {
     const [status, body] = await app.run(path)
     t.equal(status, 404, path)
@@ -174,7 +174,7 @@ for (const [what, forger] of Object.entries(FORGERS)) {
 
 t.test('authenticate may refuse a caller with its own error', async (t) => {
   const authenticate = () => {
-    throw tellable({ code: 'ACCOUNT_LOCKED', message: 'Your account is locked', statusCode: 403 })
+    throw expose({ code: 'ACCOUNT_LOCKED', message: 'Your account is locked', statusCode: 403 })
   }
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())

@@ -1,24 +1,24 @@
-import { codeOf, createError, isTellable } from '../src/create-error.ts'
+import { codeOf, createError, isExposed } from '../src/create-error.ts'
 import { RUN_ERR_NOT_FOUND } from '../src/errors.ts'
-import { tellable } from '../src/tellable.ts'
+import { expose } from '../src/expose.ts'
 import { toStoredError } from '../src/run-error.ts'
 import t from 'tap'
 
 const FAILED = { code: 'RUN_ERR_FAILED', message: 'The run failed', retryable: false, statusCode: 500 }
 
 t.test('an object becomes an error that clients see unchanged', (t) => {
-  const error = tellable({ code: 'ORDER_NOT_FOUND', message: 'There is no order 7', statusCode: 404 })
+  const error = expose({ code: 'ORDER_NOT_FOUND', message: 'There is no order 7', statusCode: 404 })
   t.ok(error instanceof Error)
-  t.match(error.stack, /tellable\.test/, 'with the stack of its maker')
+  t.match(error.stack, /expose\.test/, 'with the stack of its maker')
   t.strictSame(toStoredError(error), {
     code: 'ORDER_NOT_FOUND',
     message: 'There is no order 7',
     retryable: false,
     statusCode: 404
   })
-  const busy = tellable({ code: 'BUSY', message: 'Later', statusCode: 503, retryAfter: 7 })
+  const busy = expose({ code: 'BUSY', message: 'Later', statusCode: 503, retryAfter: 7 })
   t.match(toStoredError(busy), { retryable: true, retryAfter: 7 })
-  t.match(toStoredError(tellable({ code: 'A', message: '', retryable: true })), {
+  t.match(toStoredError(expose({ code: 'A', message: '', retryable: true })), {
     retryable: true,
     statusCode: 500,
     message: ''
@@ -33,23 +33,23 @@ t.test('an error keeps its identity', (t) => {
   }
   const error = new OrderNotFound('There is no order 7')
   const keys = Reflect.ownKeys(error)
-  t.equal(tellable(error), error)
-  t.equal(tellable(error), error, 'also the second time')
+  t.equal(expose(error), error)
+  t.equal(expose(error), error, 'also the second time')
   t.strictSame(
     Object.keys(error),
     keys.filter((key) => Object.keys(error).includes(key as string))
   )
   t.match(toStoredError(error), { code: 'ORDER_NOT_FOUND', statusCode: 404 })
   const frozen = Object.freeze(Object.assign(new Error('cold'), { code: 'COLD' }))
-  const told = tellable(frozen)
+  const told = expose(frozen)
   t.match(toStoredError(told), { code: 'COLD', message: 'cold' })
   t.equal(told.cause, frozen)
   t.end()
 })
 
-t.test('neither a code, a copy nor parsed JSON makes an error tellable', (t) => {
+t.test('neither a code, a copy nor parsed JSON makes an error exposed', (t) => {
   const fault = { code: 'RUN_ERR_NOT_FOUND', message: 'secret', statusCode: 404 }
-  const own = tellable(fault)
+  const own = expose(fault)
   const others: unknown[] = [
     fault,
     Object.assign(new Error('secret'), fault),
@@ -58,21 +58,21 @@ t.test('neither a code, a copy nor parsed JSON makes an error tellable', (t) => 
     JSON.parse(JSON.stringify({ ...own, '@svc/registry/error': true })),
     structuredClone(own),
     Object.assign(new RUN_ERR_NOT_FOUND('x'), { code: 5 }),
-    Object.defineProperty(tellable({ code: 'X', message: 'x' }), 'code', {
+    Object.defineProperty(expose({ code: 'X', message: 'x' }), 'code', {
       get: () => {
         throw new Error('trap')
       }
     })
   ]
   for (const each of others) {
-    t.notOk(isTellable(each))
+    t.notOk(isExposed(each))
     t.equal(codeOf(each), undefined)
     t.strictSame(toStoredError(each), FAILED)
   }
   t.end()
 })
 
-t.test('errors of a catalogue are tellable, from every installed copy', async (t) => {
+t.test('errors of a catalogue are exposed, from every installed copy', async (t) => {
   type Copy = { createError: typeof createError }
   const copy = (await import(new URL('../src/create-error.ts?copy', import.meta.url).href)) as Copy
   t.not(copy.createError, createError)
@@ -102,6 +102,6 @@ t.test('invalid errors are refused, with the original as the cause', (t) => {
     [{ code: 'A', message: 'x', retryAfter: -1 }, /retryAfter/]
   ]
   for (const [fault, message] of bad)
-    t.throws(() => tellable(fault as never), { code: 'REG_ERR_BAD_ERROR', message, cause: fault as object })
+    t.throws(() => expose(fault as never), { code: 'REG_ERR_BAD_ERROR', message, cause: fault as object })
   t.end()
 })

@@ -3,7 +3,7 @@ import { isNativeError } from 'node:util/types'
 import { Type, type Static } from '@sinclair/typebox'
 import { REG_ERR_BAD_ERROR } from './errors.ts'
 import { requireOptions } from './options.ts'
-import { isTellable, markTellable, type TellableError } from './create-error.ts'
+import { isExposed, markExposed, type ExposedError } from './create-error.ts'
 
 const FaultSchema = Type.Object({
   code: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Stable, such as ORDER_NOT_FOUND' }),
@@ -14,7 +14,7 @@ const FaultSchema = Type.Object({
 })
 
 /** The part of an error that clients may see. */
-export type TellableFault = Static<typeof FaultSchema>
+export type ExposableError = Static<typeof FaultSchema>
 
 /**
  * Makes an error visible to clients, with its code, message and status, on every surface; for any other error they see
@@ -22,18 +22,18 @@ export type TellableFault = Static<typeof FaultSchema>
  * new error.
  * @throws REG_ERR_BAD_ERROR if there is no code or message, or the status is not an error's; its cause is the given value
  */
-export function tellable<F extends TellableFault>(fault: F): F & TellableError {
-  if (isTellable(fault)) return fault
+export function expose<F extends ExposableError>(fault: F): F & ExposedError {
+  if (isExposed(fault)) return fault
   requireOptions(FaultSchema, fault, badErrorFor(fault))
-  const error = (isError(fault) && Object.isExtensible(fault) ? fault : toError(fault)) as F & TellableError
-  markTellable(error)
+  const error = (isError(fault) && Object.isExtensible(fault) ? fault : toError(fault)) as F & ExposedError
+  markExposed(error)
   return error
 }
 
-function toError(fault: TellableFault): TellableError {
+function toError(fault: ExposableError): ExposedError {
   const { code, message, statusCode, retryable, retryAfter } = fault
   const error = new Error(message, isError(fault) ? { cause: fault } : undefined)
-  Error.captureStackTrace(error, tellable)
+  Error.captureStackTrace(error, expose)
   return Object.assign(error, { code, ...defined({ statusCode, retryable, retryAfter }) })
 }
 
