@@ -30,21 +30,51 @@ export {
 } from './inputs.ts'
 export {
   AcceptedMessageSchema,
+  addUsage,
   ContentPartSchema,
+  copyUsage,
   DataContentPartSchema,
   FileContentPartSchema,
+  FinishReasonSchema,
+  hasMetadata,
   isBlank,
+  isTerminalPart,
+  isToolPart,
   MessageInputSchema,
+  MetadataValueSchema,
+  NO_METADATA,
+  PART_SCHEMAS,
+  PartSchema,
+  PlaceSchema,
+  RunMetadataSchema,
   TextContentPartSchema,
   textOfInput,
+  ToolErrorSchema,
   UrlContentPartSchema,
+  UsageSchema,
+  ZERO_USAGE,
   type AcceptedMessage,
   type ContentPart,
   type FileContent,
   type FileContentPart,
+  type FinishReason,
+  type InputAction,
   type MessageInput,
-  type RunInput
-} from './content-part.ts'
+  type MetadataFilter,
+  type NumberedPart,
+  type Part,
+  type PartError,
+  type PartOf,
+  type PartType,
+  type RunInput,
+  type RunMetadata,
+  type StepFinishReason,
+  type StepModel,
+  type ToolError,
+  type ToolPart,
+  type Usage,
+  type YieldedPart
+} from './part.ts'
 export {
   codeOf,
   createError,
@@ -98,13 +128,18 @@ export {
   GLOBAL_REGISTRY,
   MAX_NAME_LENGTH,
   NameFinder,
+  newRunId,
   NO_REGISTRY,
+  parseSessionKey,
+  randomId,
   requireKind,
   requireName,
   RUNNABLE_KINDS,
   RunnableKindSchema,
+  sessionKeyText,
   type RunnableKey,
-  type RunnableKind
+  type RunnableKind,
+  type SessionKey
 } from './names.ts'
 export {
   functionSchema,
@@ -114,38 +149,6 @@ export {
   type OptionFields,
   type OptionsSchema
 } from './options.ts'
-export {
-  addUsage,
-  copyUsage,
-  FinishReasonSchema,
-  hasMetadata,
-  isTerminalPart,
-  isToolPart,
-  MetadataValueSchema,
-  NO_METADATA,
-  PART_SCHEMAS,
-  PartSchema,
-  PlaceSchema,
-  RunMetadataSchema,
-  ToolErrorSchema,
-  UsageSchema,
-  ZERO_USAGE,
-  type FinishReason,
-  type InputAction,
-  type MetadataFilter,
-  type NumberedPart,
-  type Part,
-  type PartError,
-  type PartOf,
-  type PartType,
-  type RunMetadata,
-  type StepFinishReason,
-  type StepModel,
-  type ToolError,
-  type ToolPart,
-  type Usage,
-  type YieldedPart
-} from './part.ts'
 export { isPromise, type Awaitable } from './ports/awaitable.ts'
 export type { CheckpointStore, LogEntry, ReadLimit, StreamLog } from './ports/stream-log.ts'
 export type {
@@ -209,8 +212,6 @@ export type {
 export {
   ConversationSchema,
   isOfSession,
-  parseSessionKey,
-  sessionKeyText,
   SessionMessageSchema,
   type BrowserState,
   type BrowserStateStore,
@@ -224,7 +225,6 @@ export {
   type RemoteSession,
   type RemoteSessionStore,
   type SessionIndex,
-  type SessionKey,
   type SessionKeyQuery,
   type SessionMessage,
   type SessionPage,
@@ -263,10 +263,14 @@ export type {
 } from './ports/webhook-store.ts'
 export {
   ANONYMOUS,
+  asItIs,
   findMissingScope,
   grantsScope,
   isAdmin,
+  ProviderKey,
   reachesOwner,
+  REDACTED,
+  Secret,
   type AccessDecision,
   type AccessTarget,
   type Action,
@@ -274,10 +278,10 @@ export {
   type Authorize,
   type Credentials,
   type Principal,
-  type SecuritySchemes
+  type Redact,
+  type SecuritySchemes,
+  type TextInIncrements
 } from './principal.ts'
-export { asItIs, ProviderKey, REDACTED, Secret, type Redact, type TextInIncrements } from './secret.ts'
-export { newRunId, randomId } from './ids.ts'
 export { RunCalls, type CallChange, type CallPart, type RunCall } from './run-calls.ts'
 export { RunView, type AskingPart } from './run-view.ts'
 export {
@@ -305,21 +309,19 @@ export {
   toStoredError
 } from './run-error.ts'
 export {
-  isTerminalStatus,
-  RunRecordSchema,
-  RunStatusSchema,
-  type RunRecord,
-  type RunStatus
-} from './run-record.ts'
-export {
   collectRun,
   fileOfAudio,
+  isTerminalStatus,
   RunFileSchema,
+  RunRecordSchema,
   RunResultBuilder,
   RunResultSchema,
+  RunStatusSchema,
   type RunFile,
+  type RunRecord,
   type RunResult,
   type RunStats,
+  type RunStatus,
   type ToolCall
 } from './run-result.ts'
 export {

@@ -1,8 +1,7 @@
 import { defined } from './defined.ts'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import type { TextContentPartSchema } from './content-part.ts'
-import { InputActionSchema, type InputAction, type PartOf } from './part.ts'
-import type { Secret } from './secret.ts'
+import { InputActionSchema, type InputAction, type PartOf, type TextContentPartSchema } from './part.ts'
+import type { Secret } from './principal.ts'
 
 /** A pending approval; large arguments are cut to a preview. */
 export const PendingApprovalSchema = Type.Object(

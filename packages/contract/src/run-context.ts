@@ -14,9 +14,8 @@ import type { PartOf, RunMetadata, StepFinishReason, Usage, YieldedPart } from '
 import type { Awaitable } from './ports/awaitable.ts'
 import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
-import type { AccessDecision, AccessTarget, Action, Principal } from './principal.ts'
+import type { AccessDecision, AccessTarget, Action, Principal, ProviderKey, Redact } from './principal.ts'
 import type { ToolChoice } from './run-body.ts'
-import type { ProviderKey, Redact } from './secret.ts'
 
 /** Data that accompanied an input, as plain JSON. */
 export interface Envelope {

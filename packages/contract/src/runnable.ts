@@ -1,7 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import { MIME_TYPE, type RunInput } from './content-part.ts'
+import { MIME_TYPE, type RunInput, type YieldedPart } from './part.ts'
 import { RunnableKindSchema, type RunnableKind } from './names.ts'
-import type { YieldedPart } from './part.ts'
 import type { WhenBusy } from './run-body.ts'
 import type { RunContext } from './run-context.ts'
 import type { RunResult } from './run-result.ts'

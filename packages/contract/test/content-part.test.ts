@@ -1,9 +1,4 @@
-import {
-  AcceptedMessageSchema,
-  ContentPartSchema,
-  MessageInputSchema,
-  textOfInput
-} from '../src/content-part.ts'
+import { AcceptedMessageSchema, ContentPartSchema, MessageInputSchema, textOfInput } from '../src/part.ts'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 

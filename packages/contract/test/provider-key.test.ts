@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util'
 import { createContext, createRunEngine } from '@svc/registry'
-import { ProviderKey } from '../src/secret.ts'
+import { ProviderKey } from '../src/principal.ts'
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 

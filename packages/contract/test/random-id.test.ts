@@ -1,4 +1,4 @@
-import { randomId } from '../src/ids.ts'
+import { randomId } from '../src/names.ts'
 import t from 'tap'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

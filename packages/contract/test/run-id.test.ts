@@ -1,4 +1,4 @@
-import { newRunId } from '../src/ids.ts'
+import { newRunId } from '../src/names.ts'
 import t from 'tap'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

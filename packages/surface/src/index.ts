@@ -87,7 +87,13 @@ export type { OpenApiDocument, Operation, Response, Schema } from './openapi/ope
 export { refTo } from './openapi/schema-objects.ts'
 export { reserveMemory } from './requests/answer-memory.ts'
 export { basePathOf, baseUrlOf, originOf, type AddressedRequest } from './requests/base-url.ts'
-export { decodeJson, quoteName } from './requests/strict-json.ts'
+export {
+  createIntegerReader,
+  decodeJson,
+  findEncodingFault,
+  quoteName,
+  requireStrictJson
+} from './requests/strict-json.ts'
 export { discardRest, hasRest } from './requests/discard-rest.ts'
 export { identifyCallers } from './requests/identify-callers.ts'
 export { keepPrivate, refuseEarly, refuseFloods } from './requests/guard-scope.ts'
@@ -98,9 +104,14 @@ export {
   toRefusal,
   type Refusal
 } from './requests/refuse-requests.ts'
-export { sendJson, sendPieces, sendWhole } from './requests/open-replies.ts'
-export { createIntegerReader, findEncodingFault, requireStrictJson } from './requests/strict-json.ts'
-export { tieToClient } from './requests/open-replies.ts'
+export {
+  onReplyOver,
+  OpenReplies,
+  sendJson,
+  sendPieces,
+  sendWhole,
+  tieToClient
+} from './requests/open-replies.ts'
 export {
   createSseStream,
   encodeSse,
@@ -111,7 +122,6 @@ export {
   type SseProjection,
   type SseStreamOptions
 } from './sse/sse-stream.ts'
-export { onReplyOver, OpenReplies } from './requests/open-replies.ts'
 export { surfaceErrors, type SurfaceErrors } from './surface-errors.ts'
 export {
   createRegistry,

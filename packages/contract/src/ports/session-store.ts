@@ -1,7 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { TextContentPartSchema, UrlContentPartSchema } from '../content-part.ts'
-import { GLOBAL_REGISTRY, type RunnableKey, type RunnableKind } from '../names.ts'
-import { ToolErrorSchema, type RunMetadata } from '../part.ts'
+import { TextContentPartSchema, ToolErrorSchema, UrlContentPartSchema, type RunMetadata } from '../part.ts'
+import type { RunnableKind, SessionKey } from '../names.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { RunFence } from './nodes.ts'
 import type { RunScope } from './run-store.ts'
@@ -77,12 +76,6 @@ export const ConversationSchema = Type.Array(SessionMessageSchema, {
   description:
     'A conversation that you keep, oldest message first; then no session is loaded or saved. Not together with `sessionId`'
 })
-
-/** Identifies a conversation: a runnable, an owner and a session. */
-export interface SessionKey extends RunnableKey {
-  readonly owner: string
-  readonly sessionId: string
-}
 
 /**
  * Ends a turn of a session; a second call does nothing.
@@ -223,30 +216,6 @@ export interface RemoteSessionStore extends OwnedSessions {
   save(key: SessionKey, remote: string, session: RemoteSession, fence?: RunFence): Awaitable<void>
   /** Removes one conversation of a session, or all. */
   remove(key: SessionKey, remote?: string): Awaitable<void>
-}
-
-/**
- * A session's key as one string. It is unambiguous: registry ids and names contain no slash, and the session id is preceded by its
- * length. The global registry has no prefix.
- */
-export function sessionKeyText({ registry, owner, kind, name, sessionId }: SessionKey): string {
-  const key = `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`
-  return registry === GLOBAL_REGISTRY ? key : `/${registry}/${key}`
-}
-
-/** The key of `sessionKeyText`; undefined for any other text. */
-export function parseSessionKey(text: string): SessionKey | undefined {
-  const [, registry = GLOBAL_REGISTRY, kind, name, length, rest] =
-    /^(?:\/([^/]*)\/)?([^/]*)\/([^/]*)\/(\d+)\/(.*)$/s.exec(text) ?? []
-  if (kind === undefined || name === undefined || rest === undefined) return undefined
-  const end = Number(length)
-  return {
-    registry,
-    kind: kind as RunnableKind,
-    name,
-    sessionId: rest.slice(0, end),
-    owner: rest.slice(end)
-  }
 }
 
 /** True for the session of a query, and for those of its steps. */

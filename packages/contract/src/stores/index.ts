@@ -1,31 +1,38 @@
-export { KeyedLock, SessionLocks, type Release } from './locks.ts'
+export {
+  isOwnTurn,
+  KeyedLock,
+  runIdOfTurn,
+  SessionFollowers,
+  SessionLocks,
+  titleOf,
+  weighWord,
+  wordsOf,
+  type Release
+} from './sessions.ts'
 export { entryFromJson, membersOf, sizeOfEntry, TextEntry } from './log-entry.ts'
 export { PassingMap, type Slot } from './passing-map.ts'
 export { QueueWorkers } from './queue-workers.ts'
 export {
+  firstToExpire,
   formatInputCursor,
   formatMessageCursor,
   formatRunCursor,
   formatSeqCursor,
   formatSessionCursor,
+  MAX_LISTED_ARGS,
+  MAX_LISTED_INPUTS,
+  NOTHING_PENDING,
   pageOf,
   parseInputCursor,
   parseMessageCursor,
   parseRunCursor,
   parseSeqCursor,
   parseSessionCursor,
+  pendingOf,
+  previewOfJson,
   runIdOf,
+  summarizeInput,
+  summarizeRun,
   type RunPosition,
   type SessionPosition
 } from './cursors.ts'
-export { isOwnTurn, runIdOfTurn, SessionFollowers, titleOf, weighWord, wordsOf } from './sessions.ts'
-export {
-  firstToExpire,
-  MAX_LISTED_ARGS,
-  MAX_LISTED_INPUTS,
-  NOTHING_PENDING,
-  pendingOf,
-  previewOfJson,
-  summarizeInput,
-  summarizeRun
-} from './summarize-run.ts'
