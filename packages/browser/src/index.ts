@@ -17,7 +17,7 @@ export type {
   Target,
   UploadedFile
 } from './browser.ts'
-export { findChromium, type ChromiumOptions } from './chromium/launch.ts'
+export { findChromium, type ChromiumOptions } from './chromium/plan-chromium.ts'
 export { chromium } from './chromium/chromium.ts'
 export { BrowserAgent, type BrowserAgentOptions } from './browser-agent.ts'
 export {

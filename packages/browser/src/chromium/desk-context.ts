@@ -6,7 +6,8 @@ import { RUN_ERR_BROWSER_ACTION_FAILED, RUN_ERR_BROWSER_CRASHED, RUN_ERR_BROWSER
 import { cutText } from '../look/to-lines.ts'
 import { callInPage, sessionOf } from '../page-session.ts'
 import { Downloads } from './downloads.ts'
-import type { ChromiumPlan, RunningBrowser } from './launch.ts'
+import type { RunningBrowser } from './launch.ts'
+import type { ChromiumPlan } from './plan-chromium.ts'
 
 /** The dialogs of the tabs of a desk. A dialog blocks the scripts of its page until it is answered. */
 class Dialogs {

@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { findChromium } from '../../src/chromium/launch.ts'
+import { findChromium } from '../../src/chromium/plan-chromium.ts'
 import { launchPlain, needsChromium } from '../helpers/chromium.ts'
 
 t.test('CHROMIUM_PATH comes before PATH, and that before the usual places', async (t) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
 import t from 'tap'
-import { findChromium } from '../../src/chromium/launch.ts'
+import { findChromium } from '../../src/chromium/plan-chromium.ts'
 
 // Browsers are slow on a busy machine: a file that hangs is ended, and one that waits for a processor is not.
 t.setTimeout(120_000)
