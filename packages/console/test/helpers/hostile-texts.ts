@@ -62,3 +62,10 @@ export const HOSTILE: Readonly<Record<string, string>> = {
   'path of a file': '../../../../etc/passwd\u0000.png',
   'header of a file': 'x.png"\r\nSet-Cookie: a=b\r\n\r\n<script>pwned=1</script>'
 }
+
+const GROUPS = 8
+
+/** The texts with their titles, in groups that share a run. */
+export const HOSTILE_GROUPS = Array.from({ length: GROUPS }, (_, group) =>
+  Object.entries(HOSTILE).filter((_text, index) => index % GROUPS === group)
+)
