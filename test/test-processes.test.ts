@@ -119,34 +119,27 @@ t.test('a wrong exit code is a failure even if every test passed', async (t) => 
   ])
 })
 
-t.test('long files run first and alone, as do those that change their process', async (t) => {
-  const file = (path: string, source = '') => ({ path, source })
-  const small = Array.from({ length: 40 }, (_, index) => file(`packages/a/test/${index + 10}.test.ts`))
-  const processes = planProcesses(
-    [
-      ...small,
-      file('packages/b/test/long.test.ts', 't.setTimeout(160_000)\n'),
-      file('packages/b/test/longer.test.ts', 't.setTimeout(4 * DEADLINE)\n'),
-      file('packages/b/test/short.test.ts', 't.setTimeout(60_000)\n'),
-      file('packages/b/test/timers.test.ts', "mock.timers.enable({ apis: ['Date'] })\n"),
-      file('test/x.test.ts')
-    ],
-    2
-  )
-  const names = processes.map(({ files }) =>
-    files.map((path) => path.replace(/^.*\//, '').replace('.test.ts', ''))
-  )
-  t.strictSame(names.slice(0, 3), [['longer'], ['long'], ['timers']])
-  t.strictSame(
-    names.slice(3).flat(),
-    [...small.keys()].map((index) => String(index + 10)).concat('short', 'x')
-  )
-  for (const { files } of processes)
-    t.equal(new Set(files.map((path) => path.replace(/test\/[^/]*$/, ''))).size, 1, 'of one workspace')
-  t.ok(names[3]!.length > 1)
-  t.ok(names[3]!.length > names.at(-2)!.length, 'the last processes have fewer files')
-  t.equal(processes[1]!.limit, 220_000)
-})
+t.test(
+  'files of one folder share a process as far as their time-outs allow, the longest processes first',
+  async (t) => {
+    const file = (path: string, source = '') => ({ path, source })
+    const processes = planProcesses([
+      file('packages/a/test/1.test.ts'),
+      file('packages/a/test/2.test.ts', "mock.timers.enable({ apis: ['Date'] })\n"),
+      file('packages/a/test/3.test.ts', 't.setTimeout(160_000)\n'),
+      file('packages/b/test/4.test.ts', 't.setTimeout(4 * DEADLINE)\n'),
+      file('packages/b/test/5.test.ts', 't.setTimeout(320_000)\n'),
+      file('packages/b/test/6.test.ts'),
+      file('test/7.test.ts'),
+      file('test/published/8.test.ts'),
+      file('test/published/9.test.ts')
+    ])
+    t.strictSame(
+      processes.map(({ files, limit }) => `${files.join(' ').replaceAll(/[^\d ]/g, '')}: ${limit / 1_000} s`),
+      ['4 5: 780 s', '1 3: 280 s', '8 9: 180 s', '2: 120 s', '6: 120 s', '7: 120 s']
+    )
+  }
+)
 
 t.test('a check passes or fails with its program, and prints what a failing one printed', async (t) => {
   const printed: string[] = []

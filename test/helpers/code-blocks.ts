@@ -86,7 +86,7 @@ export async function compile(
   // The hooks that tap loads into every child break the compiler.
   const said = await promisify(execFile)(
     'env',
-    ['-u', 'NODE_OPTIONS', tsc, '-p', folder, '--pretty', 'false'],
+    ['-u', 'NODE_OPTIONS', tsc, '-p', folder, '--singleThreaded', '--pretty', 'false'],
     {
       cwd: folder,
       env: { PATH: process.env['PATH'] }

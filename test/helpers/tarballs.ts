@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -15,23 +26,42 @@ export const run = (program: string, args: string[], cwd: string) =>
 
 /** The compiler errors of a user's project, one per line, without those in third-party types. */
 export async function compileAsUser(cwd: string, ...args: string[]): Promise<string[]> {
-  const options = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--pretty', 'false']
+  const flags = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--pretty', 'false']
+  // Several threads would check the same types several times.
+  const options = [...flags, '--singleThreaded']
   const { stdout } = await run(bin('tsc'), [...options, ...args], cwd).catch(
     (err: unknown) => err as { stdout: string }
   )
   return stdout.split('\n').filter((line) => /^[^ ]/.test(line) && !/^node_modules\/(?!@svc\/)/.test(line))
 }
 
-/** Builds and packs a package as for publishing; returns the path of the tarball. */
-export async function pack(name: string, folder: string): Promise<string> {
-  const cwd = join(ROOT, 'packages', name)
-  const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as {
-    scripts: { build: string }
-  }
-  await run('sh', ['-c', scripts.build], cwd)
-  const tarball = join(folder, `${name}.tgz`)
-  await run(bin('pnpm'), ['pack', '--out', tarball], cwd)
-  return tarball
+let built: Promise<void> | undefined
+let packed: Promise<string> | undefined
+
+/** Builds every package; once for all test files of a process. */
+export const build = () => (built ??= buildAll())
+
+async function buildAll(): Promise<void> {
+  await run(bin('tsc'), ['-b', '--singleThreaded', ...globSync('packages/*', { cwd: ROOT })], ROOT)
+  await run(process.execPath, ['packages/console/page/build/main.ts'], ROOT)
+}
+
+/** Builds every package and packs it as for publishing, once for all test files of a process; returns the path of the tarball of one. */
+export async function pack(name: string): Promise<string> {
+  const folder = await (packed ??= packAll())
+  return join(folder, globSync(`svc-${name}-[0-9]*.tgz`, { cwd: folder })[0]!)
+}
+
+async function packAll(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'packed-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await build()
+  await run(
+    bin('pnpm'),
+    ['--recursive', '--filter', './packages/*', 'pack', '--pack-destination', folder],
+    ROOT
+  )
+  return folder
 }
 
 /** Installs a tarball in a folder, without the optional peers of its package. */

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import pLimit from 'p-limit'
 import { planProcesses } from './plan-processes.ts'
 import { runCheck } from './run-check.ts'
 import { runProcess } from './run-process.ts'
@@ -43,25 +44,16 @@ const isWanted = (file: string) =>
 const files = globSync(['{packages,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts'])
   .filter(isWanted)
   .toSorted()
-const processes = planProcesses(
-  files.map((path) => ({ path, source: readFileSync(path, 'utf8') })),
-  jobs
-)
+const processes = planProcesses(files.map((path) => ({ path, source: readFileSync(path, 'utf8') })))
 
 const log = new TestLog((line) => console.log(line))
 const checks = wanted.length > 0 ? [] : CHECKS
-const left = [
-  ...checks.map(
-    (check) => () => runCheck({ ...check, program: resolve('node_modules/.bin', check.program) }, log)
+const limit = pLimit(jobs)
+await Promise.all([
+  ...checks.map(({ program, ...check }) =>
+    limit(() => runCheck({ ...check, program: resolve('node_modules/.bin', program) }, log))
   ),
-  ...processes.map((each) => () => runProcess(each, log))
-]
-// One worker begins with the long files, the others with the short ones: long files are calls and races in real time, which need a core.
-const work = async (take: () => (() => Promise<void>) | undefined) => {
-  for (let next = take(); next !== undefined; next = take()) await next()
-}
-await Promise.all(
-  Array.from({ length: jobs }, (_, index) => work(() => (index === 0 ? left.shift() : left.pop())))
-)
+  ...processes.map((each) => limit(() => runProcess(each, log)))
+])
 log.printSlowest(10)
 process.exitCode = log.end() ? 0 : 1

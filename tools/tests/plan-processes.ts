@@ -12,10 +12,9 @@ export interface PlannedProcess {
   limit: number
 }
 
-const MAX_FILES = 12
 const FILE_TIMEOUT = 60_000
-/** A file with such a time-out, in milliseconds, runs alone. */
-const LONG = 150_000
+/** The time-outs of the files of one process add up to at most this, in milliseconds. */
+const MAX_TIMEOUT = 12 * FILE_TIMEOUT
 /** For a time-out that is not a literal. */
 const UNKNOWN_TIMEOUT = 400_000
 const GRACE = 60_000
@@ -26,27 +25,25 @@ const ownProcess =
 const ownTimeout = /^t\.setTimeout\((?:(?<literal>[\d_]+)\)|)/m
 
 /**
- * Splits test files among processes: start and imports take longer than most files. Files of one workspace share processes, in the order
- * of their paths. A file with a long time-out of its own, or one that measures or changes its process, runs alone, the longest
- * first. The last processes have fewer files.
+ * Splits test files among processes: start and imports take longer than most files. Files of one workspace or folder of `test` share
+ * processes, in the order of their paths, as far as their time-outs allow. A file that measures or changes its process runs alone. The
+ * processes that may take longest come first.
  */
-export function planProcesses(files: TestFile[], jobs: number): PlannedProcess[] {
-  const timeouts = new Map(files.map((file) => [file, timeoutOf(file)]))
-  const isAlone = (file: TestFile) => timeouts.get(file)! >= LONG || ownProcess.test(file.source)
-  const alone = files.filter(isAlone).toSorted((a, b) => timeouts.get(b)! - timeouts.get(a)!)
-  const shared = files.filter((file) => !isAlone(file))
-  const processes = alone.map((file) => [file])
-  while (shared.length > 0) {
-    const workspace = workspaceOf(shared[0]!)
-    const sameWorkspace = shared.findIndex((file) => workspaceOf(file) !== workspace)
-    const most = Math.min(MAX_FILES, Math.ceil(shared.length / (4 * jobs)))
-    processes.push(shared.splice(0, sameWorkspace === -1 ? most : Math.min(most, sameWorkspace)))
+export function planProcesses(files: TestFile[]): PlannedProcess[] {
+  const processes: TestFile[][] = []
+  for (const group of Map.groupBy(files, groupOf).values()) {
+    let open: TestFile[] | undefined
+    for (const file of group) {
+      if (open === undefined || sumOf([...open, file]) > MAX_TIMEOUT) processes.push((open = []))
+      open.push(file)
+    }
   }
-  return processes.map((each) => ({
-    files: each.map(({ path }) => path),
-    limit: each.reduce((sum, file) => sum + timeouts.get(file)!, GRACE)
-  }))
+  return processes
+    .map((each) => ({ files: each.map(({ path }) => path), limit: sumOf(each) + GRACE }))
+    .toSorted((a, b) => b.limit - a.limit)
 }
+
+const sumOf = (files: TestFile[]) => files.reduce((sum, file) => sum + timeoutOf(file), 0)
 
 function timeoutOf({ source }: TestFile): number {
   const match = ownTimeout.exec(source)
@@ -55,4 +52,6 @@ function timeoutOf({ source }: TestFile): number {
   return literal === undefined ? UNKNOWN_TIMEOUT : Number(literal.replaceAll('_', ''))
 }
 
-const workspaceOf = ({ path }: TestFile) => /^(?:packages|apps)\/[^/]+|/.exec(path)![0]
+// A file that runs alone is a group of its own.
+const groupOf = ({ path, source }: TestFile) =>
+  ownProcess.test(source) ? path : /^(?:(?:packages|apps|test)\/[^/]+\/|)/.exec(path)![0]

@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
-import { codeBlocks, importsOf, isWhole } from './helpers/code-blocks.ts'
-import { compileAsUser, install, pack, run } from './helpers/tarballs.ts'
+import { codeBlocks, importsOf, isWhole } from '../helpers/code-blocks.ts'
+import { compileAsUser, install, pack, run } from '../helpers/tarballs.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
+const ROOT = resolve(import.meta.dirname, '../..')
 const DOCUMENTS = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).toSorted()
 const PACKAGES = [
   'contract',
@@ -40,8 +40,8 @@ const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/
 t.setTimeout(180_000)
 
 /** A user's project with all packages as published, and the other packages that the documents install. */
-const app = t.testdir({ packed: {}, documents: {}, common: {} })
-for (const name of PACKAGES) await install(await pack(name, join(app, 'packed')), name, app)
+const app = t.testdir({ documents: {}, common: {} })
+for (const name of PACKAGES) await install(await pack(name), name, app)
 const others = join(ROOT, 'apps/demo/node_modules')
 const paths = globSync(['[!.@]*', '@*/*'], { cwd: others }).map((name) => [name, join(others, name)] as const)
 for (const [name, path] of [...paths, ['zod', join(ROOT, 'packages/runtime/node_modules/zod')] as const]) {

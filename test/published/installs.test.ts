@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '@tools/postgres'
 import t, { type Test } from 'tap'
-import { codeBlocks, curlsOf, installsOf, type CodeBlock } from './helpers/code-blocks.ts'
-import { startRegistry } from './helpers/local-registry.ts'
-import { start, untilSaid, untilUp, type Running } from './helpers/shell.ts'
-import { bin, pack } from './helpers/tarballs.ts'
+import { codeBlocks, curlsOf, installsOf, type CodeBlock } from '../helpers/code-blocks.ts'
+import { startRegistry } from '../helpers/local-registry.ts'
+import { start, untilSaid, untilUp, type Running } from '../helpers/shell.ts'
+import { bin, pack } from '../helpers/tarballs.ts'
 
 /** A package that a user installs. */
 interface Sample {
@@ -59,8 +59,7 @@ function installers(home: string, registry: string): Record<string, string[]> {
 const home = t.testdir({ packed: {}, '.curlrc': 'silent\nfail-with-body\nmax-time = 20\n' })
 const packed = join(home, 'packed')
 const tarballs: string[] = []
-for (const name of new Set(SAMPLES.flatMap(({ packages }) => packages)))
-  tarballs.push(await pack(name, packed))
+for (const name of new Set(SAMPLES.flatMap(({ packages }) => packages))) tarballs.push(await pack(name))
 const registry = await startRegistry(t, tarballs, packed)
 
 for (const { packages, wanted, later = [], check } of SAMPLES) {

@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { start, untilSaid } from './helpers/shell.ts'
+import { start, untilSaid } from '../helpers/shell.ts'
+import { build } from '../helpers/tarballs.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 const OLDEST = [
   join(ROOT, 'node_modules/node-oldest/bin/node'),
   '--experimental-strip-types',
@@ -31,11 +32,7 @@ t.test('the store passes its contract on it', async (t) => {
 t.test('a service with all packages runs on it, and resumes after a restart', async (t) => {
   const env = { DATA_DIR: t.testdir(), PORT: '0' }
   // The packages as published: a sandbox does not strip types.
-  const packages = globSync('packages/*', { cwd: ROOT })
-  const building = start(t, [join(ROOT, 'node_modules/.bin/tsc'), '-b', ...packages], { cwd: ROOT })
-  t.equal(await building.ended, 0, building.output.stdout)
-  const bundling = start(t, [process.execPath, 'packages/console/page/build/main.ts'], { cwd: ROOT })
-  t.equal(await bundling.ended, 0, bundling.output.stderr)
+  await build()
   const serve = async () => {
     const running = start(t, [...OLDEST, 'apps/demo/src/main.ts'], { cwd: ROOT, env })
     const said = await untilSaid(running, 'Stop with')
