@@ -13,12 +13,13 @@ import { soakReads } from './soak/reads.ts'
 import { soakRuns } from './soak/runs.ts'
 import { soakSchedules } from './soak/schedules.ts'
 import { soakSockets } from './soak/sockets.ts'
+import { soakTests } from './soak/tests.ts'
 import { soakVoice } from './soak/voice.ts'
 import { soakWaiting } from './soak/waiting.ts'
 import { soakWebhooks } from './soak/webhooks.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
-const USAGE = `npm run soak -- [--only runs,readers,reads,kills,workflows,agents,browser,voice,queue,schedules,webhooks,channel,busy,waiting,drain,sockets,lists,cluster]
+const USAGE = `npm run soak -- [--only runs,readers,reads,kills,workflows,agents,browser,voice,queue,schedules,webhooks,channel,busy,waiting,drain,sockets,lists,cluster,tests]
                 [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
@@ -52,7 +53,8 @@ const soaks = {
   voice: () => soakVoice(Number(values.count), Number(values.seed)),
   drain: () => soakDrain(20),
   sockets: () => soakSockets(100),
-  cluster: () => soakCluster(Number(values.runs), Number(values.count), Number(values.seed))
+  cluster: () => soakCluster(Number(values.runs), Number(values.count), Number(values.seed)),
+  tests: soakTests
 }
 
 const only = readNames(values.only, Object.keys(soaks), USAGE)

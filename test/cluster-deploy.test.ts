@@ -10,7 +10,7 @@ const skip = postgres instanceof Error && postgres.message
 t.test('three nodes are replaced one by one, and no request fails', { skip }, async (t) => {
   if (postgres instanceof Error) return
   const lease = { ttl: 10_000, beat: 2_500 }
-  const options = { postgres, clockShifts: [0, 0, 0], lease, drainTimeout: 3_000 }
+  const options = { postgres, clockShifts: [0, 0, 0], lease, drainTimeout: 15_000 }
   const { runs, served, refused, repeated, failed, logs, stuck } = await deployUnderLoad(options, 6)
   t.comment(
     `${runs} runs, ${served} requests served, ${refused} refused with Retry-After, ${repeated} repeated`

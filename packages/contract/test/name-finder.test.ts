@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { cases } from '@tools/wires/volume'
 import { NameFinder } from '../src/names.ts'
 import * as fc from 'fast-check'
 import t from 'tap'
@@ -62,7 +63,7 @@ t.test('it agrees with trying every name at every position', async (t) => {
     fc.property(fc.array(word, { maxLength: 6 }), fc.string({ unit, maxLength: 40 }), (names, text) => {
       return isDeepStrictEqual(find(names, text), findSlowly(names, text))
     }),
-    { numRuns: 3_000 }
+    { numRuns: cases(3_000) }
   )
   t.pass()
 })

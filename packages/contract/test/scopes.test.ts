@@ -1,3 +1,4 @@
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { findMissingScope, grantsScope, isAdmin } from '../src/principal.ts'
@@ -70,7 +71,7 @@ t.test('grantsScope agrees with the rule for any scope', (t) => {
       const isGranted = held.some((each) => isGrantedBy(each, wanted))
       return grantsScope(held, wanted) === isGranted
     }),
-    { numRuns: 5000 }
+    { numRuns: cases(5_000) }
   )
   t.end()
 })

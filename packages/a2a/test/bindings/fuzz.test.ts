@@ -1,9 +1,10 @@
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { OPERATION_NAMES, OPERATIONS } from '../../src/operations.ts'
 import { buildApp, echo } from '../helpers/build-app.ts'
 
-const CASES = 10_000
+const CASES = cases(10_000)
 const CODES = new Set([
   -32700, -32600, -32601, -32602, -32001, -32002, -32003, -32004, -32005, -32007, -32009
 ])
@@ -178,7 +179,7 @@ t.test('files of a message are answered, or the right error, whatever is in them
       throw new Error(`internal text: ${error.message}`)
   }
   await fc.assert(fc.asyncProperty(file, fc.constantFrom('SendMessage', 'message/send'), check), {
-    numRuns: 2_000
+    numRuns: cases(2_000)
   })
 
   const refused: object[] = [

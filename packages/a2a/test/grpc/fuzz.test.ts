@@ -1,5 +1,6 @@
 import { status, type ServiceError } from '@grpc/grpc-js'
 import { grpcBinding } from '@svc/a2a/grpc'
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { methodsOf } from '../../src/grpc/server/add-service.ts'
@@ -9,7 +10,7 @@ import { buildApp, echo, sayV1 } from '../helpers/build-app.ts'
 import { connectGrpc, failureOf, grpcUrlOf } from '../helpers/grpc-client.ts'
 import { jsonOf } from '../helpers/published/proto-json.ts'
 
-const CASES = 200
+const CASES = cases(200)
 const ALLOWED = new Set([
   status.INVALID_ARGUMENT,
   status.NOT_FOUND,

@@ -1,5 +1,6 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import { A2AService as officialV10 } from '@a2a-js/sdk/server/grpc'
+import { cases } from '@tools/wires/volume'
 import { A2AService as officialV03 } from 'a2a-sdk-v0.3/server/grpc'
 import * as fc from 'fast-check'
 import t from 'tap'
@@ -27,7 +28,7 @@ const OFFICIAL = { '0.3': officialV03, '1.0': officialV10 } as unknown as Record
   ProtocolVersion,
   Record<string, OfficialMethod>
 >
-const RUNS = 150
+const RUNS = cases(150)
 const LEVELS = 200
 
 t.setTimeout(120_000)

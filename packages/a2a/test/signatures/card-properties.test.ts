@@ -5,6 +5,7 @@ import {
   verifyAgentCardSignature
 } from '@a2a-js/sdk'
 import { buildAgentCard, signAgentCard, verifyAgentCard } from '@svc/a2a'
+import { cases } from '@tools/wires/volume'
 import canonicalize from 'canonicalize'
 import * as fc from 'fast-check'
 import t from 'tap'
@@ -80,7 +81,7 @@ t.test('the forms of a card are what the official SDK makes of it', async (t) =>
         canonicalize(bySdk) === canonicalizeAgentCard(SdkCard.fromJSON(card))
       )
     }),
-    { numRuns: 300 }
+    { numRuns: cases(300) }
   )
   t.pass()
 })
@@ -136,7 +137,7 @@ t.test('a changed card is refused, or what is covered has not changed', async (t
         }
       }
     ),
-    { numRuns: 400 }
+    { numRuns: cases(400) }
   )
   t.ok(refused > 20, `${refused} were refused`)
 })

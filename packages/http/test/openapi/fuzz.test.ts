@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from '@svc/http'
 import type { RunnableDefinition } from '@svc/registry'
 import { Type } from '@sinclair/typebox'
+import { cases, isFull } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { createGenerator, type JsonSchema } from 'json-schema-faker'
@@ -8,7 +9,7 @@ import t from 'tap'
 import { buildApp, echo } from '../helpers/build-app.ts'
 import { responseValidatorOf } from '../helpers/validate-response.ts'
 
-const CASES = 8_000
+const CASES = cases(8_000)
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
 const calls: RunnableDefinition = {
@@ -84,6 +85,8 @@ t.test('no request gets a 5xx or an undocumented reply', async (t) => {
       [...statuses.keys()].some((key) => key.startsWith(`${operationId} `)),
       operationId
     )
+  // A short run need not reach each of them.
+  if (!isFull) return
   for (const key of ['runAgent 200', 'runTeam 200', 'runWorkflow 200', 'streamAgent 200', 'runAgent 400'])
     t.ok((statuses.get(key) ?? 0) > 0, `${key}: ${statuses.get(key)}`)
 })

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { errors, createInProcessStores, type NewFile, type RunResult } from '@svc/registry'
 import * as fc from 'fast-check'
 import { launchChromium, needsChromium } from '@tools/wires/chromium'
+import { cases } from '@tools/wires/volume'
 import t, { type Test } from 'tap'
 import { buildApp, type AppRequest } from '../helpers/build-app.ts'
 import { filesOf, makerOf, type ReadFiles } from '../helpers/file-maker.ts'
@@ -106,7 +107,7 @@ t.test('any range has the bytes of the file', async (t) => {
       t.same(rawPayload, content.subarray(Number(start), Number(end) + 1), range)
       return t.equal(Number(headers['content-length']), rawPayload.length)
     }),
-    { numRuns: 200 }
+    { numRuns: cases(200) }
   )
 })
 

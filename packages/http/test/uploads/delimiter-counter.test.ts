@@ -1,3 +1,4 @@
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { boundaryOf, DelimiterCounter } from '../../src/uploads/read-parts.ts'
@@ -15,7 +16,7 @@ t.test('delimiters are counted however the body is chunked', async () => {
       }
       return counter.count === `\r\n${body.toString()}`.split('\r\n--ab').length - 1
     }),
-    { numRuns: 1_000 }
+    { numRuns: cases(1_000) }
   )
 })
 

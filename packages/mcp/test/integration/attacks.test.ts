@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { connect as openSocket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { cases } from '@tools/wires/volume'
 import {
   array,
   assert,
@@ -300,7 +301,7 @@ void t.test('whatever a message says, it has an answer of JSON-RPC with a status
       if (status >= 500) throw new Error(`status ${status}`)
       if (status >= 400 && typeof code !== 'number') throw new Error(`status ${status} without an error`)
     }),
-    { numRuns: Number(process.env['NUM_RUNS'] ?? 300) }
+    { numRuns: cases(300) }
   )
   await stillServes(t, app)
 })

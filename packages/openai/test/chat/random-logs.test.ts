@@ -3,6 +3,7 @@ import type { NumberedPart } from '@svc/registry'
 import { RunResultBuilder, RunView } from '@svc/contract'
 import { entryFromJson } from '@svc/contract/stores'
 import { randomLog } from '@svc/testing'
+import { cases } from '@tools/wires/volume'
 import { array, assert, asyncProperty, nat, property } from 'fast-check'
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream'
 import t from 'tap'
@@ -21,7 +22,7 @@ const logs = array(nat(99), { minLength: 60, maxLength: 60 }).map((numbers) => {
   let at = 0
   return randomLog((below) => numbers[at++ % numbers.length]! % below)
 })
-const options = { numRuns: 250 }
+const options = { numRuns: cases(250) }
 const fileUrl = ({ url }: { url?: string | undefined }) => url
 
 /** A completion as both forms of a reply have it. */

@@ -13,6 +13,7 @@ import {
   uuid
 } from 'fast-check'
 import type { Part } from '@svc/registry'
+import { cases } from '@tools/wires/volume'
 import t from 'tap'
 import { encodePart, timeOfEntry, typeOfEntry } from '../../src/engine/log/encode-part.ts'
 import { sizeOfEntry } from '@svc/contract/stores'
@@ -102,6 +103,6 @@ t.test('an entry keeps its part as it was when yielded', async () => {
         isSized
       )
     }),
-    { numRuns: 2_000 }
+    { numRuns: cases(2_000) }
   )
 })

@@ -10,6 +10,7 @@ import { PART_SCHEMAS } from '@svc/contract'
 import { scriptedRunnable } from '@svc/testing'
 import { FormatRegistry, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -261,6 +262,6 @@ t.test('the log has only valid parts and one end, whatever is yielded', async (t
         if (result !== undefined) t.strictSame(await collectRun(parts as Part[]), result)
       }
     ),
-    { numRuns: 300 }
+    { numRuns: cases(300) }
   )
 })

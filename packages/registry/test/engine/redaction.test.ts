@@ -8,6 +8,7 @@ import {
 } from '@svc/registry'
 import { createRedact } from '../../src/redaction/redact-value.ts'
 import { codeOf, scriptedRunnable, type ScriptedAct } from '@svc/testing'
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { buildEngine, partsOf } from '../helpers/collect.ts'
@@ -287,6 +288,6 @@ t.test('the emitted text is the original without keys, in order, for any script'
         if (speech === 'text') t.equal(text, joined)
       }
     }),
-    { numRuns: 1_000 }
+    { numRuns: cases(1_000) }
   )
 })

@@ -1,3 +1,4 @@
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { RedactedText, secretsAmong, withoutSecrets } from '../../src/redaction/redact-value.ts'
@@ -87,7 +88,7 @@ t.test('the emitted text is the same for any split or interruption, and contains
         !own.some((each) => all.includes(each))
       )
     }),
-    { numRuns: 20_000 }
+    { numRuns: cases(20_000) }
   )
 })
 

@@ -1,3 +1,4 @@
+import { cases } from '@tools/wires/volume'
 import { anything, assert, property } from 'fast-check'
 import t from 'tap'
 import { messageOf, toToolOutput } from '../../src/json/json.ts'
@@ -134,7 +135,7 @@ t.test('any value gives JSON or one of the two errors', async () => {
         }
       }
     ),
-    { numRuns: 1_000 }
+    { numRuns: cases(1_000) }
   )
 })
 

@@ -1,4 +1,5 @@
 import type { SessionMessage } from '@svc/registry'
+import { cases } from '@tools/wires/volume'
 import {
   array,
   assert,
@@ -99,6 +100,6 @@ t.test('any stored history becomes valid for providers', async () => {
       const kept = cutHistory(messages, options)
       return kept.length <= options.maxMessages && isValid(kept)
     }),
-    { numRuns: 1_000 }
+    { numRuns: cases(1_000) }
   )
 })

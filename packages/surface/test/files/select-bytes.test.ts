@@ -1,3 +1,4 @@
+import { cases } from '@tools/wires/volume'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { selectBytes } from '../../src/files/send-file.ts'
@@ -70,7 +71,7 @@ t.test('any range selects what the RFC says', async () => {
       if (expected.length === 0) return selected === null
       return selected?.start === expected[0] && selected?.end === expected.at(-1)! + 1
     }),
-    { numRuns: 5_000 }
+    { numRuns: cases(5_000) }
   )
 })
 
@@ -83,6 +84,6 @@ t.test('any text selects bytes of the file, none of it, or all of it', async () 
       const { start, end } = selected
       return Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start < end && end <= size
     }),
-    { numRuns: 5_000 }
+    { numRuns: cases(5_000) }
   )
 })

@@ -2,6 +2,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { createInProcessStores } from '@svc/registry'
 import { createSseStream, encodeSse } from '../../src/sse/sse-stream.ts'
 import { scriptedRunnable } from '@svc/testing'
+import { cases } from '@tools/wires/volume'
 import { createParser } from 'eventsource-parser'
 import * as fc from 'fast-check'
 import t from 'tap'
@@ -36,7 +37,7 @@ t.test('any part becomes one message, and is parsed back unchanged', async (t) =
       const json = JSON.stringify({ seq, type: 'text', text })
       t.same(parse(encodeSse(seq, json)), [{ id: String(seq), data: json }])
     }),
-    { numRuns: 300 }
+    { numRuns: cases(300) }
   )
 })
 

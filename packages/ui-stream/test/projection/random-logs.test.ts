@@ -2,6 +2,7 @@ import type { NumberedPart } from '@svc/registry'
 import { RunResultBuilder } from '@svc/contract'
 import { entryFromJson } from '@svc/contract/stores'
 import { randomLog } from '@svc/testing'
+import { cases } from '@tools/wires/volume'
 import { readUIMessageStream, uiMessageChunkSchema, type UIMessage, type UIMessageChunk } from 'ai'
 import { uiMessageChunkSchema as oldestSchema } from 'ai-of-svelte'
 import { array, assert, asyncProperty, nat, property } from 'fast-check'
@@ -15,7 +16,7 @@ const logs = array(nat(99), { minLength: 60, maxLength: 60 }).map((numbers) => {
   let at = 0
   return randomLog((below) => numbers[at++ % numbers.length]! % below)
 })
-const options = { numRuns: 300 }
+const options = { numRuns: cases(300) }
 const fileUrl = ({ url }: { url?: string | undefined }) => url
 
 function chunksOf(log: readonly NumberedPart[]): UiChunk[] {
