@@ -1,75 +1,24 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   asItIs,
-  defined,
   hasLostSecret,
   MAX_TIMER,
   sleepUntil,
   timeOf,
-  toApprovalOutcome,
   type InputKind,
   type InputOutcome,
   type Part,
-  type PartOf,
   type Redact,
-  type RequestedInput,
   type RunChange,
   type RunStatus,
   type StoredInput,
-  type Stores,
   type YieldedPart
 } from '@svc/contract'
 import type { AnswerSeal } from './inputs/answer-seal.ts'
 import type { PartWriter } from './log/part-writer.ts'
-import type { AskedInput, Asker } from './inputs/asked-input.ts'
+import { toRequestPart, toResponsePart, type AskedInput, type Asker } from './inputs/asked-input.ts'
 import type { DormantWait, Earlier } from './run-host.ts'
 import { StepJournal, type JournalHost } from './journal/step-journal.ts'
-
-/** The part that asks for an input. */
-function toRequestPart(input: StoredInput): RequestedInput['request'] {
-  const { inputId, kind, message, schema, toolCallId, toolName, args } = input
-  const rest = { expiresAt: new Date(input.expiresAt).toISOString(), ...sourceOf(input) }
-  if (kind === 'approval')
-    return {
-      type: 'tool.approval.request',
-      approvalId: inputId,
-      toolCallId: toolCallId!,
-      toolName: toolName!,
-      args,
-      ...rest
-    }
-  return {
-    type: 'input.request',
-    inputId,
-    kind,
-    ...defined({ message, schema, toolCallId, toolName, args }),
-    ...rest
-  }
-}
-
-/** The part that answers an input. The content for a client tool is its result and stands in `tool.result` only. */
-function toResponsePart(input: StoredInput, outcome: InputOutcome): Part {
-  const { inputId, kind, toolCallId } = input
-  const from = sourceOf(input)
-  if (kind === 'approval') {
-    const { approved, reason, args } = toApprovalOutcome(outcome)
-    return {
-      type: 'tool.approval.response',
-      approvalId: inputId,
-      toolCallId: toolCallId!,
-      approved,
-      ...defined({ reason, args }),
-      ...from
-    }
-  }
-  const { action, content } = outcome
-  const shown = kind === 'question' && content !== undefined ? { content } : {}
-  return { type: 'input.response', inputId, action, ...shown, ...from } satisfies PartOf<'input.response'>
-}
-
-function sourceOf({ source }: StoredInput): { source?: string[] } {
-  return source.length === 0 ? {} : { source: [...source] }
-}
 
 /** Milliseconds that an input waits for its answer by default. */
 const DEFAULT_TIMEOUTS: Readonly<Record<InputKind, number>> = {
@@ -86,11 +35,10 @@ interface Waiting extends PromiseWithResolvers<InputOutcome> {
   durable: boolean
 }
 
-/** The parts of a run that its inputs need. */
-interface InputHost {
+/** The parts of a run that its waits need. */
+export interface WaitsHost extends JournalHost {
   readonly runId: string
   readonly options: { readonly redact?: Redact | undefined }
-  readonly stores: Pick<Stores, 'lease'>
   /** Other processes encrypt credentials for it. */
   readonly seal: Pick<AnswerSeal, 'publicKey'>
   write(part: Part, change: RunChange): void
@@ -101,24 +49,36 @@ interface InputHost {
   expire(inputId: string): unknown
 }
 
-/** The pending inputs of one run; the run is `input-required` while there is one. */
-class RunInputs {
-  readonly #host: InputHost
-  readonly #waiting = new Map<string, Waiting>()
+// Milliseconds without activity before a run counts as dormant: one that was loaded to wait, and one whose answer may come soon.
+const GRACE = 25
+const FIRST_GRACE = 1_000
+// A shorter wait is not worth unloading the run for.
+const MIN_DORMANCY = 1_000
+
+/** The waits of a run: for inputs, times and steps in progress. The run is `input-required` while an input is pending. */
+export class RunWaits {
+  readonly #host: WaitsHost
+  readonly #earlier: Earlier | undefined
+  readonly #pending = new Map<string, Waiting>()
   // Answered, until the answer is in the log.
   readonly #delivering = new Set<Waiting>()
-  // Asked for before a restart, and not again since.
-  readonly #earlier = new Map<string, Promise<InputOutcome>>()
+  // Inputs of an earlier process, and those of them that this one has not asked for yet.
   readonly #stored: readonly StoredInput[]
+  readonly #unasked = new Map<string, Promise<InputOutcome>>()
   #count: number
   #hasSecret = false
   #waitedMs = 0
   #waitsSince = 0
+  readonly #sleeps = new Set<{ readonly until: number }>()
+  #journal: StepJournal | undefined
+  #onDormant: ((wait: DormantWait) => void) | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(host: InputHost, stored: readonly StoredInput[] = []) {
+  constructor(host: WaitsHost, earlier?: Earlier) {
     this.#host = host
-    this.#stored = stored
-    this.#count = stored.length
+    this.#earlier = earlier
+    this.#stored = earlier?.record.inputs ?? []
+    this.#count = this.#stored.length
   }
 
   /** Restores the inputs of an earlier process; `answered` are those whose answer is in the log. */
@@ -127,7 +87,7 @@ class RunInputs {
       const { inputId, answer } = input
       const { promise } = this.#wait(input)
       // Lost credentials are asked for again.
-      if (answer === null || !hasLostSecret(answer)) this.#earlier.set(inputId, promise)
+      if (answer === null || !hasLostSecret(answer)) this.#unasked.set(inputId, promise)
       if (answer === null) continue
       if (answered.has(inputId)) this.#settle(inputId)?.resolve(answer)
     }
@@ -137,34 +97,9 @@ class RunInputs {
 
   /** Writes the request and waits for its answer. A request that a restart interrupted is not written again. */
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
-    const earlier = this.#takeEarlier(asked, asker)
-    if (earlier !== undefined) return earlier
-    const { timeout, durable = false, ...what } = asked
-    const { source, path, signal, onInput } = asker
-    const inputId = `${this.#host.runId}.${++this.#count}`
-    const expiresAt = timeOf(this.#host.stores) + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
-    const isSealed = what.kind === 'auth' && this.#host.stores.lease !== undefined
-    const sealKey = isSealed ? { sealKey: this.#host.seal.publicKey } : undefined
-    const input: StoredInput = { inputId, ...what, source, path, expiresAt, ...sealKey, answer: null }
-    const { promise } = this.#wait(input, durable)
-    // The asker ended before the run did, so the answer is not needed.
-    const withdraw = () => this.#waiting.has(inputId) && this.#host.expire(inputId)
-    signal?.addEventListener('abort', withdraw, { once: true })
-    void promise.then(
-      () => signal?.removeEventListener('abort', withdraw),
-      () => {}
-    )
-    const request = toRequestPart(input)
-    try {
-      this.#host.write(request, { status: 'input-required', at: Date.now(), input })
-      if (onInput !== undefined) {
-        const settled = promise.then(nothing, nothing)
-        this.#host.writer.whenStored(() => onInput({ request, settled }))
-      }
-    } catch (err) {
-      this.#settle(inputId)?.reject(err)
-    }
-    return promise
+    const outcome = this.#takeEarlier(asked, asker) ?? this.#request(asked, asker)
+    this.#look()
+    return outcome
   }
 
   /**
@@ -172,9 +107,9 @@ class RunInputs {
    * @throws RUN_ERR_LOG_LIMIT if it does not fit into the log
    */
   answered(inputId: string, outcome: InputOutcome): void {
-    const waiting = this.#waiting.get(inputId)
+    const waiting = this.#pending.get(inputId)
     if (waiting === undefined) return
-    const status: RunStatus = this.#waiting.size === 1 ? 'working' : 'input-required'
+    const status: RunStatus = this.#pending.size === 1 ? 'working' : 'input-required'
     this.#host.write(toResponsePart(waiting.input, outcome), { status, at: Date.now() })
     this.#settle(inputId)
     this.#hasSecret ||= outcome.secret === true
@@ -187,153 +122,13 @@ class RunInputs {
 
   /** Milliseconds in which an input was pending, in this process. */
   get waitedMs(): number {
-    return this.#waiting.size === 0 ? this.#waitedMs : this.#waitedMs + performance.now() - this.#waitsSince
+    return this.#pending.size === 0 ? this.#waitedMs : this.#waitedMs + performance.now() - this.#waitsSince
   }
 
-  /** When the first wait ends, or Infinity; undefined while one of them, or credentials, keep the run in memory. */
-  get dormantUntil(): number | undefined {
-    if (this.#waiting.size === 0) return this.#hasSecret ? undefined : Infinity
-    if (this.#hasSecret) return undefined
-    const waiting = [...this.#waiting.values()]
-    if (!waiting.every(({ durable }) => durable)) return undefined
-    return Math.min(...waiting.map(({ input }) => input.expiresAt))
-  }
-
-  /** The ids of the inputs that wait for their answers. */
-  get pending(): readonly string[] {
-    return [...this.#waiting.keys()]
-  }
-
-  /** A tool call ended: cancels what an earlier process asked for it and this one did not ask again. */
-  callEnded({ toolCallId, source = [] }: Pick<PartOf<'tool.result'>, 'toolCallId' | 'source'>): void {
-    for (const input of this.#stored) {
-      if (input.toolCallId !== toolCallId || !isDeepStrictEqual(input.source, source)) continue
-      if (this.#earlier.delete(input.inputId) && this.#waiting.has(input.inputId))
-        this.#host.expire(input.inputId)
-    }
-  }
-
-  /** Rejects all waits, since the run has ended. */
-  abandon(reason: unknown): void {
-    for (const inputId of this.pending) this.#settle(inputId)?.reject(reason)
-    for (const { reject } of this.#delivering) reject(reason)
-    this.#delivering.clear()
-  }
-
-  #wait(input: StoredInput, durable = false): Waiting {
-    const { inputId, expiresAt } = input
-    const deferred = Promise.withResolvers<InputOutcome>()
-    // After a restart it may be asked for later; until then a rejection is not unhandled.
-    deferred.promise.catch(() => {})
-    const left = Math.min(Math.max(0, expiresAt - timeOf(this.#host.stores)), MAX_TIMER)
-    const timer = setTimeout(() => this.#host.expire(inputId), left).unref()
-    const waiting = { ...deferred, input, timer, durable }
-    if (this.#waiting.size === 0) {
-      this.#waitsSince = performance.now()
-      this.#host.waiting(true)
-    }
-    this.#waiting.set(inputId, waiting)
-    return waiting
-  }
-
-  #settle(inputId: string): Waiting | undefined {
-    const waiting = this.#waiting.get(inputId)
-    if (waiting === undefined) return undefined
-    if (this.#waiting.size === 1) this.#waitedMs = this.waitedMs
-    this.#waiting.delete(inputId)
-    if (this.#waiting.size === 0) this.#host.waiting(false)
-    clearTimeout(waiting.timer)
-    return waiting
-  }
-
-  // An earlier input matches only the very same request; what is stored of it is redacted.
-  #takeEarlier(asked: AskedInput, asker: Asker): Promise<InputOutcome> | undefined {
-    if (this.#earlier.size === 0) return undefined
-    const { redact = asItIs } = this.#host.options
-    const wanted = matterOf({
-      ...redact(jsonOf(asked) as AskedInput),
-      source: asker.source,
-      path: asker.path
-    })
-    const found = this.#stored.find(
-      (input) => this.#earlier.has(input.inputId) && isDeepStrictEqual(matterOf(input), wanted)
-    )
-    if (found === undefined) return undefined
-    const outcome = this.#earlier.get(found.inputId)
-    this.#earlier.delete(found.inputId)
-    const waiting = this.#waiting.get(found.inputId)
-    if (waiting !== undefined) waiting.durable = asked.durable ?? false
-    return outcome
-  }
-}
-
-function nothing(): void {}
-
-// What an input is about, and who asks.
-function matterOf(input: Omit<AskedInput, 'durable'> & Pick<Asker, 'source' | 'path'>): unknown[] {
-  const { kind, message, schema, toolCallId, toolName, args, source, path } = input
-  return [kind, message, schema, toolCallId, toolName, args, source, path]
-}
-
-function jsonOf(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value))
-}
-
-// Milliseconds without activity before a run counts as dormant: one that was loaded to wait, and one whose answer may come soon.
-const GRACE = 25
-const FIRST_GRACE = 1_000
-// A shorter wait is not worth unloading the run for.
-const MIN_DORMANCY = 1_000
-
-/** The parts of a run that its waits need. */
-export interface WaitsHost extends InputHost, JournalHost {
-  readonly stores: JournalHost['stores']
-}
-
-/** The waits of a run: for inputs, times and steps in progress. */
-export class RunWaits {
-  readonly #host: WaitsHost
-  readonly #inputs: RunInputs
-  readonly #sleeps = new Set<{ until: number }>()
-  readonly #earlier: Earlier | undefined
-  #journal: StepJournal | undefined
-  #onDormant: ((wait: DormantWait) => void) | undefined
-  readonly #grace: number
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(host: WaitsHost, earlier?: Earlier) {
-    this.#host = host
-    this.#earlier = earlier
-    this.#grace = earlier === undefined ? FIRST_GRACE : GRACE
-    this.#inputs = new RunInputs(host, earlier?.record.inputs)
-  }
-
-  /** Restores the inputs of an earlier process; `answered` are those whose answer is in the log. */
-  resume(answered: ReadonlySet<string>): void {
-    this.#inputs.resume(answered)
-  }
-
-  /**
-   * Calls back when the run only waits for durable inputs and times, none of them within a second.
-   */
+  /** Calls back when the run only waits for durable inputs and times, none of them within a second. */
   onDormant(callback: (wait: DormantWait) => void): void {
     this.#onDormant = callback
     this.#look()
-  }
-
-  ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
-    const outcome = this.#inputs.ask(asked, asker)
-    this.#look()
-    return outcome
-  }
-
-  get waitedMs(): number {
-    return this.#inputs.waitedMs
-  }
-
-  /** @throws RUN_ERR_LOG_LIMIT if the answer does not fit into the log */
-  answered(inputId: string, outcome: InputOutcome): void {
-    this.#inputs.answered(inputId, outcome)
   }
 
   /** The journal of the run's steps. */
@@ -354,16 +149,99 @@ export class RunWaits {
     }
   }
 
-  /** Takes a part of a resumed run: the end of a tool call withdraws what only the earlier process asked for it. */
+  /** Takes a part of a resumed run: the end of a tool call cancels what an earlier process asked for it and this one did not ask again. */
   take(part: YieldedPart): void {
-    if (part.type === 'tool.result' || part.type === 'tool.error') this.#inputs.callEnded(part)
+    if (part.type !== 'tool.result' && part.type !== 'tool.error') return
+    const { toolCallId, source = [] } = part
+    for (const input of this.#stored) {
+      if (input.toolCallId !== toolCallId || !isDeepStrictEqual(input.source, source)) continue
+      if (this.#unasked.delete(input.inputId) && this.#pending.has(input.inputId))
+        this.#host.expire(input.inputId)
+    }
   }
 
   /** Rejects all waits, since the run has ended. */
   abandon(reason: unknown): void {
     this.#onDormant = undefined
     clearTimeout(this.#timer)
-    this.#inputs.abandon(reason)
+    for (const inputId of this.#pending.keys()) this.#settle(inputId)?.reject(reason)
+    for (const { reject } of this.#delivering) reject(reason)
+    this.#delivering.clear()
+  }
+
+  #request(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
+    const { timeout, durable = false, ...what } = asked
+    const { source, path, signal, onInput } = asker
+    const inputId = `${this.#host.runId}.${++this.#count}`
+    const expiresAt = timeOf(this.#host.stores) + Math.min(timeout ?? DEFAULT_TIMEOUTS[what.kind], MAX_TIMER)
+    const isSealed = what.kind === 'auth' && this.#host.stores.lease !== undefined
+    const sealKey = isSealed ? { sealKey: this.#host.seal.publicKey } : undefined
+    const input: StoredInput = { inputId, ...what, source, path, expiresAt, ...sealKey, answer: null }
+    const { promise } = this.#wait(input, durable)
+    // The asker ended before the run did, so the answer is not needed.
+    const withdraw = () => this.#pending.has(inputId) && this.#host.expire(inputId)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    void promise.then(
+      () => signal?.removeEventListener('abort', withdraw),
+      () => {}
+    )
+    const request = toRequestPart(input)
+    try {
+      this.#host.write(request, { status: 'input-required', at: Date.now(), input })
+      if (onInput !== undefined) {
+        const settled = promise.then(nothing, nothing)
+        this.#host.writer.whenStored(() => onInput({ request, settled }))
+      }
+    } catch (err) {
+      this.#settle(inputId)?.reject(err)
+    }
+    return promise
+  }
+
+  #wait(input: StoredInput, durable = false): Waiting {
+    const { inputId, expiresAt } = input
+    const deferred = Promise.withResolvers<InputOutcome>()
+    // After a restart it may be asked for later; until then a rejection is not unhandled.
+    deferred.promise.catch(() => {})
+    const left = Math.min(Math.max(0, expiresAt - timeOf(this.#host.stores)), MAX_TIMER)
+    const timer = setTimeout(() => this.#host.expire(inputId), left).unref()
+    const waiting = { ...deferred, input, timer, durable }
+    if (this.#pending.size === 0) {
+      this.#waitsSince = performance.now()
+      this.#host.waiting(true)
+    }
+    this.#pending.set(inputId, waiting)
+    return waiting
+  }
+
+  #settle(inputId: string): Waiting | undefined {
+    const waiting = this.#pending.get(inputId)
+    if (waiting === undefined) return undefined
+    if (this.#pending.size === 1) this.#waitedMs = this.waitedMs
+    this.#pending.delete(inputId)
+    if (this.#pending.size === 0) this.#host.waiting(false)
+    clearTimeout(waiting.timer)
+    return waiting
+  }
+
+  // An earlier input matches only the very same request; what is stored of it is redacted.
+  #takeEarlier(asked: AskedInput, asker: Asker): Promise<InputOutcome> | undefined {
+    if (this.#unasked.size === 0) return undefined
+    const { redact = asItIs } = this.#host.options
+    const wanted = matterOf({
+      ...redact(jsonOf(asked) as AskedInput),
+      source: asker.source,
+      path: asker.path
+    })
+    const found = this.#stored.find(
+      (input) => this.#unasked.has(input.inputId) && isDeepStrictEqual(matterOf(input), wanted)
+    )
+    if (found === undefined) return undefined
+    const outcome = this.#unasked.get(found.inputId)
+    this.#unasked.delete(found.inputId)
+    const waiting = this.#pending.get(found.inputId)
+    if (waiting !== undefined) waiting.durable = asked.durable ?? false
+    return outcome
   }
 
   // Whatever a step or an answer triggers starts within the grace period.
@@ -371,20 +249,39 @@ export class RunWaits {
     if (this.#onDormant === undefined) return
     clearTimeout(this.#timer)
     if (this.#dormantUntil === undefined) return
-    this.#timer = setTimeout(() => {
-      const until = this.#dormantUntil
-      if (until === undefined) return
-      if (this.#host.writer.idle() !== undefined) this.#look()
-      else this.#onDormant?.({ until, inputIds: this.#inputs.pending })
-    }, this.#grace).unref()
+    this.#timer = setTimeout(
+      () => {
+        const until = this.#dormantUntil
+        if (until === undefined) return
+        if (this.#host.writer.idle() !== undefined) this.#look()
+        else this.#onDormant?.({ until, inputIds: [...this.#pending.keys()] })
+      },
+      this.#earlier === undefined ? FIRST_GRACE : GRACE
+    ).unref()
   }
 
-  // Undefined while the run is active, or will be soon.
+  // When the first wait ends; undefined while the run is active or will be soon, or credentials or an input keep it in memory.
   get #dormantUntil(): number | undefined {
-    if (this.#inputs.pending.length === 0 && this.#sleeps.size === 0) return undefined
-    const inputs = this.#inputs.dormantUntil
-    if (inputs === undefined || this.#journal?.idle === false) return undefined
-    const until = Math.min(inputs, ...Array.from(this.#sleeps, (sleep) => sleep.until))
+    const pending = [...this.#pending.values()]
+    const ends = [
+      ...pending.map(({ input }) => input.expiresAt),
+      ...Array.from(this.#sleeps, ({ until }) => until)
+    ]
+    if (ends.length === 0 || this.#hasSecret || this.#journal?.idle === false) return undefined
+    if (!pending.every(({ durable }) => durable)) return undefined
+    const until = Math.min(...ends)
     return until === Infinity || until < timeOf(this.#host.stores) + MIN_DORMANCY ? undefined : until
   }
+}
+
+function nothing(): void {}
+
+// What an input is about, and who asks.
+function matterOf(input: Omit<AskedInput, 'durable'> & Pick<Asker, 'source' | 'path'>): unknown[] {
+  const { kind, message, schema, toolCallId, toolName, args, source, path } = input
+  return [kind, message, schema, toolCallId, toolName, args, source, path]
+}
+
+function jsonOf(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
 }
