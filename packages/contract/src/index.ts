@@ -283,6 +283,7 @@ export {
   type TextInIncrements
 } from './principal.ts'
 export { RunCalls, type CallChange, type CallPart, type RunCall } from './run-calls.ts'
+export { RunSpeech, TurnTexts, type Increment, type Passage } from './run-speech.ts'
 export { RunView, type AskingPart } from './run-view.ts'
 export {
   AfterTurnSchema,

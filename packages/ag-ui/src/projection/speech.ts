@@ -1,18 +1,16 @@
-import { sourceKey, VoidableList, type NumberedPart, type PartOf } from '@svc/contract'
+import {
+  RunSpeech,
+  VoidableList,
+  type Increment,
+  type NumberedPart,
+  type Passage,
+  type PartOf
+} from '@svc/contract'
 import type { AgUiEvent, Tag } from '../wire/events.ts'
 
-/** An increment of an answer or of reasoning. */
-export type Increment = NumberedPart & (PartOf<'text'> | PartOf<'reasoning'>)
-
-/** What one of a run, the agent itself, a member or a step, is saying. */
-interface Speaker {
+interface Message {
+  readonly id: string
   readonly tag: Tag
-  open?: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
-  // The message to which tool calls belong; undefined until the step has one.
-  message?: string | undefined
-  // The texts of the step, and their characters.
-  texts: string[]
-  length: number
 }
 
 /**
@@ -20,11 +18,11 @@ interface Speaker {
  * message ends where something else of its speaker begins.
  */
 export class Speech {
-  readonly #speakers = new Map<string, Speaker>()
+  readonly #said = new RunSpeech<Message>((part) => this.#make(part))
   readonly #messages = new VoidableList<string>()
   #runId = ''
-  // The agent itself, or the last member that spoke: most parts follow one of the same speaker.
-  #last: { readonly key: string; readonly speaker: Speaker } | undefined
+  // That of the part which is added.
+  #tag: Tag = {}
 
   set runId(runId: string) {
     this.#runId = runId
@@ -32,66 +30,48 @@ export class Speech {
 
   /** Continues the text under way of the agent itself, and returns the id of its message; undefined if there is none. */
   continueText(text: string): string | undefined {
-    const own = this.#last?.key === '' ? this.#last.speaker : this.#speakers.get('')
-    if (own?.open?.kind !== 'text' || text === '') return undefined
-    own.length += text.length
-    return own.open.id
+    return this.#said.extend(text)?.id
   }
 
-  add({ type, text, source = [], seq }: Increment, tag: Tag): AgUiEvent[] {
-    if (text === '') return []
-    const speaker = this.#speakerOf(source, tag)
-    if (type === 'text') speaker.length += text.length
-    const { open } = speaker
-    if (open?.kind === type) return [content(type, open.id, text, tag)]
-    const events = this.#close(speaker)
-    const id = this.#newId(seq, source)
-    speaker.open = { kind: type, id }
-    if (type === 'reasoning')
-      events.push(
-        { type: 'REASONING_START', messageId: id, ...tag },
-        { type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning', ...tag }
-      )
-    else {
-      speaker.message = id
-      speaker.texts.push(id)
-      events.push({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant', ...tag })
-    }
-    events.push(content(type, id, text, tag))
-    return events
+  add(part: Increment, tag: Tag): AgUiEvent[] {
+    this.#tag = tag
+    const said = this.#said.add(part)
+    if (said === undefined) return []
+    const { passage, isFirst, ended } = said
+    const delta = content(passage, part.text, tag)
+    return isFirst ? [...ended.flatMap(endsOf), ...beginningsOf(passage), delta] : [delta]
   }
 
   /** Ends the message under way of a source. */
-  close(source: readonly string[] = []): AgUiEvent[] {
-    const speaker = this.#speakers.get(sourceKey(source))
-    return speaker === undefined ? [] : this.#close(speaker)
+  close(source?: readonly string[]): AgUiEvent[] {
+    return this.#said.end(source).flatMap(endsOf)
   }
 
   /** Ends all messages under way. */
   closeAll(): AgUiEvent[] {
-    return [...this.#speakers.values()].flatMap((speaker) => this.#close(speaker))
+    return this.#said.endAll().flatMap(endsOf)
+  }
+
+  /** Ends the messages under way of a member, and of those within it: what they say next are other messages. */
+  closeWithin(source: readonly string[]): AgUiEvent[] {
+    return this.#said.endWithin(source).flatMap(endsOf)
   }
 
   /** The message to which a tool call of a source belongs: its last text in this step, else a message without text. */
-  messageOf({ source = [], seq }: NumberedPart, tag: Tag): string {
-    const speaker = this.#speakerOf(source, tag)
-    return (speaker.message ??= this.#newId(seq, source))
+  messageOf(part: NumberedPart, tag: Tag): string {
+    this.#tag = tag
+    return this.#said.answerOf(part).id
   }
 
   /** The message of the last text of a source in this step. */
   textOf(source: readonly string[] = []): string | undefined {
-    return this.#speakers.get(sourceKey(source))?.texts.at(-1)
+    return this.#said.textOf(source)?.id
   }
 
   /** A step begins; returns the messages of its earlier attempt, which is void. */
   begin(part: PartOf<'step.start'>): string[] {
-    const { source = [], attempt } = part
-    const speaker = this.#speakers.get(sourceKey(source))
-    if (speaker !== undefined) reset(speaker)
-    const before = attempt > 1 ? this.#messages.values : []
-    this.#messages.begin(part)
-    const valid = new Set(attempt > 1 ? this.#messages.values : [])
-    return before.filter((id) => !valid.has(id))
+    this.#said.begin(part)
+    return this.#messages.begin(part)
   }
 
   /** A member has ended: its next call voids nothing of this one. */
@@ -99,74 +79,42 @@ export class Speech {
     this.#messages.finish(part)
   }
 
-  /** Ends the messages under way of a member, and of those within it: what they say next are other messages. */
-  closeWithin(source: readonly string[]): AgUiEvent[] {
-    const within = sourceKey(source)
-    const events: AgUiEvent[] = []
-    for (const [key, speaker] of this.#speakers) {
-      if (key !== within && !key.startsWith(`${within}\u0000`)) continue
-      events.push(...this.#close(speaker))
-      this.#speakers.delete(key)
-    }
-    this.#last = undefined
-    return events
-  }
-
   /** What was spoken of the texts of a step, if it differs from them: they are void, and a message has it. */
-  speak(
-    { text, source = [], seq }: NumberedPart & PartOf<'voice.turn'>,
-    tag: Tag
-  ): {
-    events: AgUiEvent[]
-    isVoid: string[]
-  } {
-    const speaker = this.#speakerOf(source, tag)
-    const events = this.#close(speaker)
-    const { texts, length } = speaker
-    reset(speaker)
-    if (texts.length === 0 || length === text.length) return { events, isVoid: [] }
-    if (text !== '') {
-      events.push(...this.add({ type: 'text', text, source: [...source], seq, at: 0 }, tag))
-      events.push(...this.#close(speaker))
+  speak(part: NumberedPart & PartOf<'voice.turn'>, tag: Tag): { events: AgUiEvent[]; isVoid: string[] } {
+    this.#tag = tag
+    const events = this.close(part.source)
+    const { isVoid = [], spoken } = this.#said.speak(part) ?? {}
+    if (spoken !== undefined) {
+      const passage = { kind: 'text', shown: spoken } as const
+      events.push(...beginningsOf(passage), content(passage, part.text, tag), ...endsOf(passage))
     }
-    return { events, isVoid: texts }
+    return { events, isVoid: isVoid.map(({ id }) => id) }
   }
 
-  #speakerOf(source: readonly string[], tag: Tag): Speaker {
-    const key = sourceKey(source)
-    if (this.#last?.key === key) return this.#last.speaker
-    let speaker = this.#speakers.get(key)
-    if (speaker === undefined) this.#speakers.set(key, (speaker = { tag, texts: [], length: 0 }))
-    this.#last = { key, speaker }
-    return speaker
-  }
-
-  #newId(seq: number, source: readonly string[]): string {
+  #make({ source, seq }: NumberedPart): Message {
     const id = `${this.#runId}-${seq}`
     this.#messages.add({ source }, id)
-    return id
-  }
-
-  #close(speaker: Speaker): AgUiEvent[] {
-    const { open, tag } = speaker
-    if (open === undefined) return []
-    speaker.open = undefined
-    const messageId = open.id
-    if (open.kind === 'text') return [{ type: 'TEXT_MESSAGE_END', messageId, ...tag }]
-    return [
-      { type: 'REASONING_MESSAGE_END', messageId, ...tag },
-      { type: 'REASONING_END', messageId, ...tag }
-    ]
+    return { id, tag: this.#tag }
   }
 }
 
-function content(type: 'text' | 'reasoning', messageId: string, delta: string, tag: Tag): AgUiEvent {
-  const name = type === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
-  return { type: name, messageId, delta, ...tag }
+function beginningsOf({ kind, shown: { id: messageId, tag } }: Passage<Message>): AgUiEvent[] {
+  if (kind === 'text') return [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...tag }]
+  return [
+    { type: 'REASONING_START', messageId, ...tag },
+    { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...tag }
+  ]
 }
 
-function reset(speaker: Speaker): void {
-  speaker.message = undefined
-  speaker.texts = []
-  speaker.length = 0
+function content({ kind, shown: { id: messageId } }: Passage<Message>, delta: string, tag: Tag): AgUiEvent {
+  const type = kind === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
+  return { type, messageId, delta, ...tag }
+}
+
+function endsOf({ kind, shown: { id: messageId, tag } }: Passage<Message>): AgUiEvent[] {
+  if (kind === 'text') return [{ type: 'TEXT_MESSAGE_END', messageId, ...tag }]
+  return [
+    { type: 'REASONING_MESSAGE_END', messageId, ...tag },
+    { type: 'REASONING_END', messageId, ...tag }
+  ]
 }

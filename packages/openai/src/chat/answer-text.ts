@@ -1,4 +1,4 @@
-import type { PartOf } from '@svc/contract'
+import { TurnTexts, type PartOf } from '@svc/contract'
 import type { TextEvent, VoidEvent } from './completion-message.ts'
 
 const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/i
@@ -83,10 +83,9 @@ export class AnswerText {
   readonly #isValue: boolean
   readonly #text = new Passages()
   readonly #reasoning = new Passages()
+  // All texts are one.
+  readonly #turn = new TurnTexts<null>()
   #held: string[] = []
-  // Characters said in the turn of a call, and in its last step.
-  #said = 0
-  #saidInStep = 0
 
   /** @param isValue true if the answer is a JSON value */
   constructor(isValue: boolean) {
@@ -101,16 +100,13 @@ export class AnswerText {
   /** Continues the passage under way; false if it takes more than that. */
   extend(text: string): boolean {
     if (this.#isValue || text === '' || !this.#text.extend(text)) return false
-    this.#count(text)
+    this.#turn.add(text, null)
     return true
   }
 
   say(text: string): TextEvent[] {
-    if (text === '') return []
-    this.#count(text)
-    if (!this.#isValue) return [{ type: 'text', text: this.#text.add(text) }]
-    this.#held.push(text)
-    return []
+    if (text !== '') this.#turn.add(text, null)
+    return this.#add(text)
   }
 
   think(text: string): TextEvent[] {
@@ -118,10 +114,10 @@ export class AnswerText {
   }
 
   /** A step begins; if it is repeated, what its earlier attempt said is void. */
-  beginStep({ index, attempt }: PartOf<'step.start'>): VoidEvent[] {
+  beginStep(part: PartOf<'step.start'>): VoidEvent[] {
+    const { index, attempt } = part
     this.#held = []
-    if (attempt > 1) this.#said -= this.#saidInStep
-    this.#saidInStep = 0
+    this.#turn.begin(part)
     if (attempt > 1)
       return [
         { type: 'void', kept: this.#text.restart(index), keptReasoning: this.#reasoning.restart(index) }
@@ -131,15 +127,14 @@ export class AnswerText {
     return []
   }
 
-  /** A turn of a call is over: what was spoken of it is its beginning, or all of it. */
+  /** A turn of a call is over; its texts are void if what was spoken differs from them. */
   endTurn(spoken: string): (TextEvent | VoidEvent)[] {
     const events: (TextEvent | VoidEvent)[] = []
-    if (spoken.length !== this.#said && spoken.length !== this.#saidInStep) {
+    if (this.#turn.end(spoken) !== undefined) {
       this.#held = []
       const kept = this.#text.restartTurn()
-      events.push({ type: 'void', kept, keptReasoning: this.#reasoning.length }, ...this.say(spoken))
+      events.push({ type: 'void', kept, keptReasoning: this.#reasoning.length }, ...this.#add(spoken))
     }
-    this.#said = this.#saidInStep = 0
     this.#text.beginTurn()
     return events
   }
@@ -155,8 +150,10 @@ export class AnswerText {
     return text === '' ? [] : [{ type: 'text', text: this.#text.add(text) }]
   }
 
-  #count({ length }: string): void {
-    this.#said += length
-    this.#saidInStep += length
+  #add(text: string): TextEvent[] {
+    if (text === '') return []
+    if (!this.#isValue) return [{ type: 'text', text: this.#text.add(text) }]
+    this.#held.push(text)
+    return []
   }
 }

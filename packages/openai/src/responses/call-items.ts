@@ -204,7 +204,7 @@ export class CallItems {
 
   // Takes the item of a call under way out of the response.
   #drop(call: Call): ItemEvent[] {
-    if (call.shown.open !== undefined) this.#items.dropCall(call.shown.open)
+    if (call.shown.open !== undefined) this.#items.drop(call.shown.open.item)
     return this.#cut(call)
   }
 

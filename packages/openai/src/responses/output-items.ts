@@ -12,17 +12,12 @@ import type {
 } from '../wire/response-items.ts'
 
 /** A text under way: of a message, or of reasoning. */
-interface OpenText {
+export interface OpenText {
   readonly item: MessageItem | ReasoningItem
   readonly index: number
   readonly texts: string[]
   readonly annotations: UrlCitation[]
   length: number
-}
-
-interface Listed {
-  readonly item: OutputItem
-  isVoid: boolean
 }
 
 /** The place of a call under way. */
@@ -33,35 +28,30 @@ export interface OpenCall<T extends FunctionCallItem | McpCallItem = FunctionCal
 
 /** The items of one response: each is added, filled and done, in this order. */
 export class OutputItems {
-  #listed = new VoidableList<Listed>()
+  #listed = new VoidableList<OutputItem>()
+  readonly #dropped = new Set<OutputItem>()
   #added = 0
   #open: OpenText | undefined
 
   /** The items that count, in order; a text under way as far as it is. */
   get output(): OutputItem[] {
-    return this.#listed.values.filter(({ isVoid }) => !isVoid).map(({ item }) => this.#shown(item))
+    return this.#listed.values.filter((item) => !this.#dropped.has(item)).map((item) => this.#shown(item))
   }
 
   /** The next response begins, without items. */
   clear(): void {
     this.#listed = new VoidableList()
+    this.#dropped.clear()
     this.#added = 0
   }
 
-  /** The text under way: its kind, place and id. */
-  get open():
-    | { readonly type: 'message' | 'reasoning'; readonly id: string; readonly index: number }
-    | undefined {
+  /** Continues the message under way, and returns it; undefined if there is none. */
+  extend(text: string): OpenText | undefined {
     const open = this.#open
-    return open && { type: open.item.type, id: open.item.id, index: open.index }
-  }
-
-  /** Continues the message under way; false if there is none. */
-  extend(text: string): boolean {
-    if (this.#open?.item.type !== 'message') return false
-    this.#open.texts.push(text)
-    this.#open.length += text.length
-    return true
+    if (open?.item.type !== 'message') return undefined
+    open.texts.push(text)
+    open.length += text.length
+    return open
   }
 
   /** A step begins; if it is repeated, the items of its earlier attempt do not count. */
@@ -74,25 +64,24 @@ export class OutputItems {
   }
 
   /** Adds an increment of a message or of reasoning, which begins one if none is under way. */
-  text(type: 'message' | 'reasoning', id: string, delta: string): ItemEvent[] {
-    const events = this.#require(type, id)
-    if (delta === '') return events
-    const { item, index, texts } = this.#open!
+  text(type: 'message' | 'reasoning', id: string, delta: string): { open: OpenText; events: ItemEvent[] } {
+    const { open, events } = this.#require(type, id)
+    const { item, index, texts } = open
     texts.push(delta)
-    this.#open!.length += delta.length
+    open.length += delta.length
     const place = { item_id: item.id, output_index: index, content_index: 0 } as const
     events.push(
       type === 'message'
         ? { type: 'response.output_text.delta', ...place, delta, logprobs: [] }
         : { type: 'response.reasoning_text.delta', ...place, delta }
     )
-    return events
+    return { open, events }
   }
 
   /** Adds a source or a file at the end of the message so far. */
   cite(id: string, { url, title }: Pick<UrlCitation, 'url' | 'title'>): ItemEvent[] {
-    const events = this.#require('message', id)
-    const { item, index, annotations, length } = this.#open!
+    const { open, events } = this.#require('message', id)
+    const { item, index, annotations, length } = open
     const annotation: UrlCitation = {
       type: 'url_citation',
       url,
@@ -130,14 +119,6 @@ export class OutputItems {
       { type: 'response.content_part.done', ...place, part },
       { type: 'response.output_item.done', output_index: index, item: { ...item } }
     ]
-  }
-
-  /** The message under way, or the last one if it is the last item, does not count. */
-  voidMessage(): ItemEvent[] {
-    const events = this.close('incomplete')
-    const last = this.#listed.values.at(-1)
-    if (last?.item.type === 'message') last.isVoid = true
-    return events
   }
 
   /** Adds an item that is whole. */
@@ -194,31 +175,31 @@ export class OutputItems {
     return events
   }
 
-  /** Takes a call under way out of the response: a later one has it, whole. */
-  dropCall({ item }: OpenCall): void {
-    const listed = this.#listed.values.find((each) => each.item === item)
-    if (listed !== undefined) listed.isVoid = true
+  /** Takes an item out of the response: a text that was not spoken, or a call under way, which a later response has, whole. */
+  drop(item: OutputItem): void {
+    this.#dropped.add(item)
   }
 
-  #require(type: 'message' | 'reasoning', id: string): ItemEvent[] {
-    if (this.#open?.item.type === type) return []
+  #require(type: 'message' | 'reasoning', id: string): { open: OpenText; events: ItemEvent[] } {
+    if (this.#open?.item.type === type) return { open: this.#open, events: [] }
     const events = this.close()
     const item: MessageItem | ReasoningItem =
       type === 'message'
         ? { type, id: `msg_${id}`, status: 'in_progress', role: 'assistant', content: [] }
         : { type, id: `rs_${id}`, status: 'in_progress', summary: [], content: [] }
     const index = this.#list(item)
-    this.#open = { item, index, texts: [], annotations: [], length: 0 }
+    const open: OpenText = { item, index, texts: [], annotations: [], length: 0 }
+    this.#open = open
     const part = type === 'message' ? toText('', []) : ({ type: 'reasoning_text', text: '' } as const)
     events.push(
       { type: 'response.output_item.added', output_index: index, item: { ...item } },
       { type: 'response.content_part.added', item_id: item.id, output_index: index, content_index: 0, part }
     )
-    return events
+    return { open, events }
   }
 
   #list(item: OutputItem, source?: readonly string[]): number {
-    this.#listed.add({ source }, { item, isVoid: false })
+    this.#listed.add({ source }, item)
     return this.#added++
   }
 

@@ -99,7 +99,7 @@ export class ResponseBuilder {
     const place = this.#items.extend(text)
     if (place === undefined) return undefined
     this.run.seq = seq
-    return { sequence: this.#sequence++, index: place.index, id: place.id }
+    return { sequence: this.#sequence++, index: place.index, id: place.item.id }
   }
 
   /** The response so far. */

@@ -1,4 +1,11 @@
-import { fileOfAudio, isToolPart, type NumberedPart, type PartOf, type RunFile } from '@svc/contract'
+import {
+  fileOfAudio,
+  isToolPart,
+  TurnTexts,
+  type NumberedPart,
+  type PartOf,
+  type RunFile
+} from '@svc/contract'
 import { type FileUrl } from '@svc/surface'
 import type { FastifyRequest } from 'fastify'
 import { fileUrlIn } from '../files/file-urls.ts'
@@ -7,7 +14,7 @@ import type { Surface } from '../surface.ts'
 import type { ItemEvent } from '../wire/response-events.ts'
 import type { OutputItem } from '../wire/response-items.ts'
 import { CallItems } from './call-items.ts'
-import { OutputItems } from './output-items.ts'
+import { OutputItems, type OpenText } from './output-items.ts'
 
 type Logged<T extends NumberedPart['type']> = NumberedPart & PartOf<T>
 
@@ -31,8 +38,7 @@ export class RunItems {
   readonly #fileUrl: FileUrl
   readonly #calls: CallItems
   readonly #items = new OutputItems()
-  // Characters said since the last step began.
-  #length = 0
+  readonly #texts = new TurnTexts<OutputItem>()
 
   /** @param name of the runnable, which is the server of its calls */
   constructor(runId: string, name: string, { fileUrl, toolCalls }: ResponseView) {
@@ -57,10 +63,10 @@ export class RunItems {
   }
 
   /** Continues the message under way; undefined if there is none. */
-  extend(text: string): { readonly id: string; readonly index: number } | undefined {
-    if (text === '' || !this.#items.extend(text)) return undefined
-    this.#length += text.length
-    return this.#items.open
+  extend(text: string): OpenText | undefined {
+    const open = text === '' ? undefined : this.#items.extend(text)
+    if (open !== undefined) this.#texts.add(text, open.item)
+    return open
   }
 
   /** The events of a part, other than of those that begin or end the run. */
@@ -68,10 +74,9 @@ export class RunItems {
     if (part.source?.length) return this.#ofMember(part)
     switch (part.type) {
       case 'text':
-        this.#length += part.text.length
-        return part.text === '' ? [] : this.#items.text('message', this.#idAt(part.seq), part.text)
+        return part.text === '' ? [] : this.#say(part.text, part.seq)
       case 'reasoning':
-        return part.text === '' ? [] : this.#items.text('reasoning', this.#idAt(part.seq), part.text)
+        return part.text === '' ? [] : this.#items.text('reasoning', this.#idAt(part.seq), part.text).events
       case 'step.start':
         return this.#beginStep(part)
       case 'step':
@@ -85,8 +90,8 @@ export class RunItems {
 
   /** Says the value of a run that has said nothing. */
   sayValue(value: unknown, seq: number): ItemEvent[] {
-    if (this.#length > 0 || value === null || value === undefined) return []
-    return this.#items.text('message', this.#idAt(seq), JSON.stringify(value))
+    if (this.#texts.length > 0 || value === null || value === undefined) return []
+    return this.#say(JSON.stringify(value), seq)
   }
 
   /** Ends what is under way with the run: a text with this status, calls as incomplete. */
@@ -132,8 +137,14 @@ export class RunItems {
     }
   }
 
+  #say(text: string, seq: number): ItemEvent[] {
+    const { open, events } = this.#items.text('message', this.#idAt(seq), text)
+    this.#texts.add(text, open.item)
+    return events
+  }
+
   #beginStep(part: PartOf<'step.start'>): ItemEvent[] {
-    this.#length = 0
+    this.#texts.begin(part)
     const events = [
       ...this.#items.close(part.attempt > 1 ? 'incomplete' : 'completed'),
       ...this.#calls.begin(part)
@@ -142,14 +153,13 @@ export class RunItems {
     return events
   }
 
-  // What was spoken of an answer is its beginning, or all of it.
   #turn({ text, seq }: Logged<'voice.turn'>): ItemEvent[] {
-    const isSame = this.#length === text.length
-    this.#length = 0
-    if (isSame) return this.#items.close()
-    const events = this.#items.voidMessage()
+    const isVoid = this.#texts.end(text)
+    if (isVoid === undefined) return this.#items.close()
+    const events = this.#items.close('incomplete')
+    for (const item of isVoid) this.#items.drop(item)
     if (text === '') return events
-    return [...events, ...this.#items.text('message', this.#idAt(seq), text), ...this.#items.close()]
+    return [...events, ...this.#items.text('message', this.#idAt(seq), text).events, ...this.#items.close()]
   }
 
   #file(file: RunFile, seq: number): ItemEvent[] {

@@ -106,6 +106,24 @@ t.test('a response that ends with the error of a member is not the last one', as
   t.equal(second.typesOf(approve('1'))[0], 'response.created')
 })
 
+t.test('what was spoken in a turn of a call stands for all that its steps wrote', async (t) => {
+  const { add } = open()
+  const step = (index: number): Part => ({ type: 'step.start', index, attempt: 1 })
+  const turn = {
+    type: 'voice.turn',
+    index: 0,
+    itemId: 'i',
+    status: 'interrupted',
+    heardMs: 1,
+    latency: {}
+  } as const
+  for (const part of [start, step(0), { type: 'text', text: 'One. ' } as const, step(1)]) add(part)
+  for (const part of [{ type: 'text', text: 'Two.' } as const, { ...turn, text: 'One. T' }]) add(part)
+  const { response } = eventsOf(add(finish)).at(-1) as { response: { output: unknown } }
+  t.match(response.output, [{ type: 'message', content: [{ text: 'One. T' }] }])
+  t.match(response.output, { length: 1 })
+})
+
 t.test('large parts are sent in pieces, with the same events', async (t) => {
   const { add } = open()
   add(start)

@@ -1,4 +1,12 @@
-import { isToolPart, RunView, type NumberedPart, type PartOf } from '@svc/contract'
+import {
+  isToolPart,
+  RunSpeech,
+  RunView,
+  type Increment,
+  type NumberedPart,
+  type Passage,
+  type PartOf
+} from '@svc/contract'
 import { type FileUrl } from '@svc/surface'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
@@ -28,15 +36,13 @@ export class MessageChunks {
   readonly run = new RunView()
   readonly #fileUrl: FileUrl
   readonly #tools = new ToolChunks()
+  readonly #speech = new RunSpeech(({ type, seq }) => `${type === 'reasoning' ? type : 'text'}-${seq}`)
   readonly #members = new MemberChunks()
-  #open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined
   // The model step under way, or the last one.
   #step: number | undefined
   #isStepOver = true
   // Chunks of members since it began: its reset removes them too.
   #ofMembers: UiChunk[] = []
-  // Characters of the answer since the step began.
-  #length = 0
   #hasStructured = false
 
   constructor(fileUrl: FileUrl) {
@@ -50,10 +56,9 @@ export class MessageChunks {
 
   /** Continues the text under way with an increment, and returns the id of that text; undefined if there is none. */
   continueText(seq: number, text: string): string | undefined {
-    if (this.#open?.kind !== 'text' || text === '') return undefined
-    this.run.seq = seq
-    this.#length += text.length
-    return this.#open.id
+    const id = this.#speech.extend(text)
+    if (id !== undefined) this.run.seq = seq
+    return id
   }
 
   get #runId(): string {
@@ -149,27 +154,23 @@ export class MessageChunks {
     }
   }
 
-  #increment({ type, text, seq }: Logged<'text'> | Logged<'reasoning'>): UiChunk[] {
-    if (text === '') return []
-    if (type === 'text') this.#length += text.length
-    if (this.#open?.kind === type) return [{ type: `${type}-delta`, id: this.#open.id, delta: text }]
-    const id = `${type}-${seq}`
-    const chunks = this.#close()
-    this.#open = { kind: type, id }
-    return [...chunks, { type: `${type}-start`, id }, { type: `${type}-delta`, id, delta: text }]
+  #increment(part: Increment): UiChunk[] {
+    const said = this.#speech.add(part)
+    if (said === undefined) return []
+    const { passage, isFirst, ended } = said
+    const { kind, shown: id } = passage
+    const delta: UiChunk = { type: `${kind}-delta`, id, delta: part.text }
+    return isFirst ? [...ended.map(endOf), { type: `${kind}-start`, id }, delta] : [delta]
   }
 
   #close(): UiChunk[] {
-    const open = this.#open
-    if (open === undefined) return []
-    this.#open = undefined
-    return [{ type: `${open.kind}-end`, id: open.id }]
+    return this.#speech.end().map(endOf)
   }
 
   #beginStep(part: PartOf<'step.start'>): UiChunk[] {
     const { index, attempt } = part
     const chunks = this.#tools.begin(part)
-    this.#length = 0
+    this.#speech.begin(part)
     if (attempt > 1 && this.#step === index) return [...chunks, ...this.#reset()]
     const ended = this.#endStep()
     this.#step = index
@@ -195,21 +196,21 @@ export class MessageChunks {
     return { type: 'data-structured', id: 'structured', data: value }
   }
 
-  // What was spoken of an answer is its beginning, or all of it.
-  #turn({ text, seq }: Logged<'voice.turn'>): UiChunk[] {
-    const isSame = this.#length === text.length
-    this.#length = 0
-    if (isSame || this.#step === undefined) return this.#close()
-    const id = `text-${seq}`
+  // Only the step under way can be reset: what earlier steps of the turn have said stays.
+  #turn(part: Logged<'voice.turn'>): UiChunk[] {
+    const closed = this.#close()
+    const turn = this.#speech.speak(part)
+    if (turn === undefined || this.#step === undefined) return closed
+    const { spoken: id } = turn
     const whole: UiChunk[] =
-      text === ''
+      id === undefined
         ? []
         : [
             { type: 'text-start', id },
-            { type: 'text-delta', id, delta: text },
+            { type: 'text-delta', id, delta: part.text },
             { type: 'text-end', id }
           ]
-    return [...this.#close(), ...this.#reset(), ...whole]
+    return [...closed, ...this.#reset(), ...whole]
   }
 
   #fail({ error: { code, message, retryable } }: Logged<'error'>): UiChunk[] {
@@ -245,9 +246,13 @@ export class MessageChunks {
       ...(isNew ? [this.#structured(structured)] : []),
       ...this.#endStep(),
       // After a step with no tools the client does not send the message again by itself.
-      ...(isCut && this.#length === 0 ? EMPTY_STEP : []),
+      ...(isCut && this.#speech.length === 0 ? EMPTY_STEP : []),
       ...(isCanceled ? [{ type: 'abort' } as const] : []),
       { type: 'finish', finishReason: FINISH_REASONS[finishReason], messageMetadata }
     ]
   }
+}
+
+function endOf({ kind, shown: id }: Passage<string>): UiChunk {
+  return { type: `${kind}-end`, id }
 }
