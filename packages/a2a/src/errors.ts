@@ -1,5 +1,7 @@
 import { createError } from '@svc/contract'
-import { surfaceErrors } from '@svc/surface'
+import { errors } from './surface-errors.ts'
+
+export { A2A_ERR_BAD_TOKEN, A2A_ERR_CONTENT_TYPE, A2A_ERR_FORBIDDEN } from './surface-errors.ts'
 
 export const {
   BadOption: A2A_ERR_BAD_OPTION,
@@ -9,11 +11,7 @@ export const {
   Internal: A2A_ERR_INTERNAL,
   NoToken: A2A_ERR_NO_TOKEN,
   BodyTooLarge: A2A_ERR_BODY_TOO_LARGE
-} = surfaceErrors('A2A', '@svc/a2a', {
-  RegisteredTwice: '@svc/a2a is registered already with the %s: choose another',
-  Internal: 'Internal error',
-  NoToken: 'Credentials are required'
-})
+} = errors
 
 /** The server of gRPC cannot listen on its address. */
 export const A2A_ERR_GRPC_LISTEN = createError<[string, ErrorOptions?]>(
@@ -49,12 +47,6 @@ export const A2A_ERR_EXTENSION_REQUIRED = createError<[string]>(
   'Required extensions are not named: %s',
   400
 )
-/** The content type of the request or of a part is not supported, or the client accepts no output of the agent; `errors` has the field. */
-export const A2A_ERR_CONTENT_TYPE = createError<[string]>(
-  'A2A_ERR_CONTENT_TYPE',
-  'The content type is not supported: %s',
-  415
-)
 /** No extended card is configured. */
 export const A2A_ERR_NO_EXTENDED_CARD = createError(
   'A2A_ERR_NO_EXTENDED_CARD',
@@ -73,10 +65,6 @@ export const A2A_ERR_VERSION = createError<[string, string]>(
   'Version %s of the protocol is not served; %s is',
   400
 )
-/** The credentials are invalid. */
-export const A2A_ERR_BAD_TOKEN = createError('A2A_ERR_BAD_TOKEN', 'The credentials are not valid', 401)
-/** The caller may not do this. */
-export const A2A_ERR_FORBIDDEN = createError<[string]>('A2A_ERR_FORBIDDEN', 'Not allowed%s', 403)
 /** A hook of the app refused the request; the status and the text are those of its error. */
 export const A2A_ERR_REFUSED = createError<[string]>('A2A_ERR_REFUSED', '%s', 400)
 /** A remote A2A server is unreachable, or refuses a request. */

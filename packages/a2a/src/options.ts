@@ -258,6 +258,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
     registerOptions
   }
 }
+export type A2aSettings = ReturnType<typeof resolveOptions>
 
 /** Makes sure that an own `authorize` and `extendedCard` know who calls, and that a card can have the schemes. @throws A2A_ERR_BAD_OPTION */
 export function requireCaller(

@@ -98,6 +98,7 @@ export { discardRest, hasRest } from './requests/discard-rest.ts'
 export { identifyCallers } from './requests/identify-callers.ts'
 export { keepPrivate, refuseEarly, refuseFloods } from './requests/guard-scope.ts'
 export {
+  appCodeOf,
   closeLater,
   refuseRequests,
   sendRefusal,

@@ -25,7 +25,7 @@ import { describeRoutes, type ApiInfo } from './openapi/describe-routes.ts'
 import { keepPrivate, refuseFloods, type EarlyRefusals } from './requests/guard-scope.ts'
 import { identifyCallers } from './requests/identify-callers.ts'
 import { refuseRequests, type RefusalBody } from './requests/refuse-requests.ts'
-import { requireStrictJson } from './requests/strict-json.ts'
+import { requireStrictJson, type StrictRequests } from './requests/strict-json.ts'
 import { OpenReplies } from './requests/open-replies.ts'
 import type { SurfaceErrors } from './surface-errors.ts'
 
@@ -138,6 +138,12 @@ export interface WireDescription extends SurfaceDescription {
   readonly toBody?: RefusalBody
   /** True if queries that a route does not have are ignored; default false. */
   readonly ignoresQueries?: boolean
+  /** True if the clients of the wire send no cookies, so that those of a browser are ignored; default false. */
+  readonly ignoresCookies?: boolean
+  /** The types of its JSON; default `application/json`. */
+  readonly mediaTypes?: readonly string[]
+  /** True if a route takes an empty body; default: those without a schema of it. */
+  readonly allowsEmpty?: NonNullable<StrictRequests['allowsEmpty']>
   /** True if a request repeats a start that was accepted; default: none does. */
   readonly isRepeated?: NonNullable<EarlyRefusals['isRepeated']>
   /** Origins of pages that may call, which the wire itself has checked; default: those of the service. */
@@ -166,14 +172,20 @@ export async function openSurface<S extends WireScopeSettings>(
   settings: S,
   { prepare, guard = guardBy(wire), add }: WireRoutes<S>
 ): Promise<void> {
-  const { plugin, document, api, errors, toBody, ignoresQueries = false } = wire
+  const { plugin, document, api, errors, toBody, ignoresQueries, mediaTypes, allowsEmpty } = wire
+  const { bodyLimit, jsonDepth, registerOptions } = settings
   await ensureEngine(app, plugin)
   warnOfTimeouts(app)
   await app.register(async (scope) => {
     const surface = createSurface(scope, wire, settings)
     keepPrivate(scope)
     await prepare?.(scope, surface)
-    requireStrictJson(scope, { ...settings, ignoresQueries, errors })
+    requireStrictJson(scope, {
+      bodyLimit,
+      jsonDepth,
+      errors,
+      ...defined({ ignoresQueries, mediaTypes, allowsEmpty })
+    })
     if (toBody !== undefined) refuseRequests(scope, errors, toBody)
     if (api !== undefined) {
       const openApi = describeRoutes(scope, { ...api, schemes: surface.policy.authenticate?.schemes })
@@ -184,15 +196,15 @@ export async function openSurface<S extends WireScopeSettings>(
       await add(guarded, surface)
     })
     surface.replies.endWith(scope)
-  }, settings.registerOptions)
+  }, registerOptions)
 }
 
 const ownerOf: EarlyRefusals['ownerOf'] = ({ caller }) => caller.sub
 
-function guardBy({ errors, origins = [], isRepeated }: WireDescription) {
+function guardBy({ errors, origins = [], ignoresCookies = false, isRepeated }: WireDescription) {
   return (scope: FastifyInstance, { runs, policy }: WireSurface<unknown>): void => {
     const pages = origins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])
-    identifyCallers(scope, { ...policy, hosts: [...policy.hosts, ...pages] }, errors)
+    identifyCallers(scope, { ...policy, hosts: [...policy.hosts, ...pages], ignoresCookies }, errors)
     refuseFloods(scope, defined({ runs, ownerOf, isRepeated }))
   }
 }

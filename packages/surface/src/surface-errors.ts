@@ -67,21 +67,22 @@ export function surfaceErrors(
   own: { readonly [N in Name]?: string | SurfaceErrors[N] } = {}
 ): SurfaceErrors {
   const toCode = (name: Name) => `${prefix}_ERR_${COMMON[name][0]}`
-  const errors = {
-    challenges: {
-      noToken: toCode('NoToken'),
-      invalidToken: toCode('InvalidToken'),
-      missingScope: toCode('MissingScope')
-    }
-  }
-  for (const name of Object.keys(COMMON) as Name[]) {
-    let Class: unknown
-    const create = () => {
+  const errors = {} as SurfaceErrors
+  for (const name of Object.keys(COMMON) as Name[])
+    defineLazily(errors, name, () => {
       const [, common, statusCode] = COMMON[name]
       const given = own[name] ?? common.replace('%p', plugin)
       return typeof given === 'string' ? createError<never>(toCode(name), given, statusCode) : given
-    }
-    Object.defineProperty(errors, name, { enumerable: true, get: () => (Class ??= create()) })
-  }
-  return errors as SurfaceErrors
+    })
+  defineLazily(errors, 'challenges', () => ({
+    noToken: new errors.NoToken().code,
+    invalidToken: new errors.InvalidToken().code,
+    missingScope: new errors.MissingScope('').code
+  }))
+  return errors
+}
+
+function defineLazily(errors: SurfaceErrors, name: keyof SurfaceErrors, create: () => unknown): void {
+  let value: unknown
+  Object.defineProperty(errors, name, { enumerable: true, get: () => (value ??= create()) })
 }

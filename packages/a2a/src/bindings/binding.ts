@@ -1,6 +1,7 @@
 import { isPromise, type Principal, type RunLog } from '@svc/contract'
 import { logFault, originOf, ProviderKeys, reserveMemory, toChallenge, type OpenReplies } from '@svc/surface'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
+import { errors } from '../surface-errors.ts'
 import { OPERATIONS, type Operation } from '../operations.ts'
 import { activateExtensions } from '../service/extensions.ts'
 import type { Surface } from '../service/surface.ts'
@@ -8,12 +9,6 @@ import { toOwnSurface, toTenant } from '../service/tenant.ts'
 import type { Codec } from '../wire/codec.ts'
 import { toFault, type Fault } from '../wire/to-fault.ts'
 import type { ProtocolVersion } from '../wire/versions.ts'
-
-const CHALLENGES = {
-  noToken: 'A2A_ERR_NO_TOKEN',
-  invalidToken: 'A2A_ERR_BAD_TOKEN',
-  missingScope: 'A2A_ERR_FORBIDDEN'
-}
 
 /** A service, and the versions of it that bindings serve. */
 export interface Served {
@@ -75,7 +70,7 @@ class RequestCall implements Call {
     codec: Codec,
     extensions: readonly string[]
   ) {
-    this.principal = caller.a2aPrincipal
+    this.principal = caller.caller
     this.log = caller.log
     this.version = codec.version
     this.endsWhenWaiting = codec.endsWhenWaiting
@@ -120,7 +115,7 @@ export function takeFault(
   const fault = toFault(err)
   const { code, httpStatus: statusCode } = fault
   logFault(log, 'request', { code, statusCode }, err, { headers })
-  const challenge = toChallenge(err, CHALLENGES)
+  const challenge = toChallenge(err, errors.challenges)
   if (challenge !== undefined) answer.header('www-authenticate', challenge)
   if (fault.retryAfter !== undefined) answer.header('retry-after', Math.ceil(fault.retryAfter))
   return fault

@@ -47,7 +47,7 @@ async function sendTaskFile(
   request: FastifyRequest,
   reply: FastifyReply
 ) {
-  const { a2aPrincipal: principal, log } = request
+  const { caller: principal, log } = request
   const { runId } = await requireTask(surface, { principal }, taskId)
   streams.add(reply.raw)
   return sendFile({ files: surface.runs.stores.files, log }, runId, fileId, request, reply)

@@ -16,6 +16,7 @@ import type {
   SecurityRequirement
 } from '../model/agent-card.ts'
 import { DEFAULT_MODES } from '../model/media-types.ts'
+import { codecFor } from '../wire/codec-for.ts'
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../wire/versions.ts'
 
 /** The contents of a card, besides its agents. */
@@ -113,4 +114,27 @@ function toSkill({ kind, name, description, card = {} }: CardAgent): AgentSkill 
 
 function copyRequirement(given: GivenRequirement): SecurityRequirement {
   return Object.fromEntries(Object.entries(given).map(([scheme, scopes]) => [scheme, [...scopes]]))
+}
+
+/** What the card of a tenant says; it has the versions in which requests can name it. */
+export function toTenantFacts(
+  facts: CardFacts & { versions: readonly ProtocolVersion[] },
+  agent: Runnable
+): CardFacts {
+  const versions = facts.versions.filter((version) => codecFor(version, 'rpc').hasTenants)
+  return { ...toAgentFacts(facts, agent), versions, tenant: agent.name }
+}
+
+/** What the card of one agent of several says: what the agent says of itself. */
+export function toAgentFacts(facts: CardFacts, { card = {} }: Runnable): CardFacts {
+  return {
+    ...facts,
+    name: undefined,
+    description: undefined,
+    additionalInterfaces: undefined,
+    defaultInputModes: card.inputModes ?? facts.defaultInputModes,
+    defaultOutputModes: card.outputModes ?? facts.defaultOutputModes,
+    documentationUrl: card.documentationUrl ?? facts.documentationUrl,
+    iconUrl: card.iconUrl ?? facts.iconUrl
+  }
 }

@@ -6,8 +6,9 @@ import {
   type Runnable,
   type StoredTask
 } from '@svc/contract'
-import { requireAllowed, type AccessErrors } from '@svc/surface'
-import { A2A_ERR_FORBIDDEN, A2A_ERR_UNSUPPORTED } from '../errors.ts'
+import { requireAllowed } from '@svc/surface'
+import { A2A_ERR_UNSUPPORTED } from '../errors.ts'
+import { errors } from '../surface-errors.ts'
 import type { MessagePart } from '../model/message.ts'
 import type { Call, SendRequest } from '../model/requests.ts'
 import { repliesByMessage, type Surface } from '../service/surface.ts'
@@ -104,25 +105,11 @@ async function lastOfContext(
   return page.runs[0]?.name
 }
 
-/** The errors for callers whom the policy refuses. */
-const ACCESS_ERRORS: AccessErrors = {
-  Forbidden: class extends A2A_ERR_FORBIDDEN {
-    constructor() {
-      super('')
-    }
-  },
-  MissingScope: class extends A2A_ERR_FORBIDDEN {
-    constructor(scope: string) {
-      super(`: the scope ${scope} is missing`)
-    }
-  }
-}
-
 /** @throws A2A_ERR_FORBIDDEN unless the policy allows the caller to run the agent */
 export async function requireMayRun(
   { policy }: Pick<Surface, 'policy'>,
   { principal }: Call,
   { kind, name }: Pick<Runnable, 'kind' | 'name'>
 ): Promise<void> {
-  await requireAllowed({ policy, errors: ACCESS_ERRORS }, principal, 'run', { kind, name })
+  await requireAllowed({ policy, errors: errors }, principal, 'run', { kind, name })
 }

@@ -114,7 +114,7 @@ export interface Call extends Outputs {
 
 /** What an operation needs of a request, whatever its binding; a `FastifyRequest` is one. */
 export interface Caller {
-  readonly a2aPrincipal: Principal
+  readonly caller: Principal
   readonly log: RunLog
   /** In lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

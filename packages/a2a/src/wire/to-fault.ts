@@ -1,4 +1,5 @@
 import { isExposed, toStoredError } from '@svc/contract'
+import { appCodeOf } from '@svc/surface'
 import { A2A_ERR_INTERNAL, A2A_ERR_REFUSED } from '../errors.ts'
 
 /** A field that is invalid. */
@@ -104,9 +105,7 @@ export function toFault(err: unknown): Fault {
 // A hook of the app refuses a request, such as one over a rate limit, and may have set `Retry-After`. Its code is passed on, unless it
 // is one of Fastify or claims to be one of ours.
 function refusal(status: number, { code: given, message }: Record<string, unknown>): Fault {
-  const isOwn =
-    typeof given === 'string' && /^(?!(?:FST|REG|RUN|HTTP|GTW|A2A|STO)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given)
-  const code = isOwn ? given : new A2A_ERR_REFUSED('').code
+  const code = appCodeOf(given) ?? new A2A_ERR_REFUSED('').code
   return { ...fault(code, String(message), status, {}), retryAfter: undefined }
 }
 

@@ -118,4 +118,15 @@ t.test('JSON is of UTF-8', async (t) => {
     body: Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')])
   })
   t.equal(response.status, 400)
+  for (const other of [
+    { 'content-encoding': 'gzip' },
+    { 'content-type': 'application/json; charset=latin1' }
+  ]) {
+    const refused = await fetch(`${app.url}/message:send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...other },
+      body: JSON.stringify(sayV1(text))
+    })
+    t.match(await refused.text(), /content type is not supported: it must/)
+  }
 })

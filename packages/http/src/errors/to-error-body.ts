@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import { isCatalogued, isExposed } from '@svc/contract'
-import { toRefusal, type Refusal } from '@svc/surface'
+import { isExposed } from '@svc/contract'
+import { appCodeOf, toRefusal, type Refusal } from '@svc/surface'
 import {
   HTTP_ERR_BAD_BODY_LENGTH,
   HTTP_ERR_BAD_JSON,
@@ -43,12 +43,10 @@ export function toFault(err: unknown): Refusal {
 // Passes on codes of the app, but neither those of Fastify and Node.js nor codes of ours: errors of ours have the mark.
 function refuse(statusCode: number, thrown: Record<string, unknown>): Refusal {
   const { code: given, message, validation, validationContext } = thrown
-  const own =
-    typeof given === 'string' && /^(?!(?:FST|ERR)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(given) && !isCatalogued(given)
   const errors = toFieldErrors(validation, String(validationContext))
   return {
     statusCode,
-    code: own ? given : codeOf(statusCode, given),
+    code: appCodeOf(given) ?? codeOf(statusCode, given),
     message: String(message),
     ...(errors && { errors })
   }

@@ -25,13 +25,19 @@ export interface CallerErrors extends CredentialErrors {
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** What of a request identifies its caller. */
+export interface CallerRules extends Pick<Policy, 'authenticate' | 'hosts'> {
+  /** True if the clients of the wire send no cookies: those of a browser are ignored, so that no page can use them. */
+  readonly ignoresCookies?: boolean
+}
+
 /**
  * Identifies the caller of each request of a scope, as `request.caller`, before its body is read. A request with
  * cookies must come from the origin of the service, unless it changes nothing; one without authentication on loopback from this machine.
  */
 export function identifyCallers(
   scope: FastifyInstance,
-  { authenticate, hosts }: Pick<Policy, 'authenticate' | 'hosts'>,
+  { authenticate, hosts, ignoresCookies = false }: CallerRules,
   errors: CallerErrors
 ): void {
   if (authenticate === undefined) {
@@ -62,8 +68,13 @@ export function identifyCallers(
     }
   })
 
-  function identifyOne({ headers, host, method }: FastifyRequest): Awaitable<Principal> {
+  function identifyOne({ headers: sent, host, method }: FastifyRequest): Awaitable<Principal> {
+    const headers = ignoresCookies ? withoutCookie(sent) : sent
     if (!SAFE_METHODS.has(method) && isForeignOrigin(headers, host)) throw new errors.CrossOrigin()
     return identify(authenticate!, readCredentials(headers), errors)
   }
+}
+
+function withoutCookie({ cookie: _, ...headers }: FastifyRequest['headers']): FastifyRequest['headers'] {
+  return headers
 }

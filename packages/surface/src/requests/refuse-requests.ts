@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logFault } from '../access/log-fault.ts'
 import { toChallenge, type ChallengeCodes } from '../access/callers.ts'
-import { codeOf, isExposed, toStoredError, type Fault } from '@svc/contract'
+import { codeOf, isCatalogued, isExposed, toStoredError, type Fault } from '@svc/contract'
 import { discardRest, hasRest } from './discard-rest.ts'
 
 /** An error as a client sees it. */
@@ -70,6 +70,12 @@ export function toRefusal(err: unknown, { BadRequest, Internal }: RefusalErrors)
     return { statusCode: status, code: codeOf(new BadRequest(''))!, message: String(thrown.message) }
   const { code, message, statusCode } = toStoredError(new Internal())
   return { statusCode: status >= 500 && status < 600 ? status : statusCode, code, message }
+}
+
+/** The code that an app gave its own refusal; undefined for codes of Fastify and Node.js, and for those of ours, whose errors have the mark. */
+export function appCodeOf(code: unknown): string | undefined {
+  const isOwn = typeof code === 'string' && /^(?!(?:FST|ERR)_)[A-Z0-9]+_[A-Z0-9_]+$/.test(code)
+  return isOwn && !isCatalogued(code) ? code : undefined
 }
 
 // Errors of Fastify about a request.

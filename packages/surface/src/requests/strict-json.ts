@@ -46,6 +46,10 @@ export interface StrictRequests {
   readonly bodyLimit: number
   /** Levels of objects and lists in a body. */
   readonly jsonDepth: number
+  /** The types of bodies; default `application/json`. */
+  readonly mediaTypes?: readonly string[]
+  /** True if a route takes an empty body; default: those without a schema of it. */
+  readonly allowsEmpty?: (route: FastifyRequest['routeOptions']) => boolean
   /** Whether queries that a route does not have are ignored, as some clients add theirs to each request; default false. */
   readonly ignoresQueries?: boolean | ((route: RouteOptions) => boolean)
   /** Compiles the schemas of routes; default: as they are, with all faults in the text of one `BadRequest`. */
@@ -61,23 +65,24 @@ export interface StrictRequests {
 }
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
+const JSON_ONLY = ['application/json']
+const hasNoBody = ({ schema }: FastifyRequest['routeOptions']) => schema?.body === undefined
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Parses and validates the requests of a scope by the TypeBox schemas of its routes: JSON only, nothing is coerced or dropped, except that
  * the integers of a query are read as numbers. Routes without a query refuse any, unless it is ignored.
  */
-export function requireStrictJson(
-  scope: FastifyInstance,
-  { bodyLimit, jsonDepth, ignoresQueries = false, errors, compile = createCompiler(errors) }: StrictRequests
-): void {
+export function requireStrictJson(scope: FastifyInstance, strict: StrictRequests): void {
+  const { bodyLimit, jsonDepth, mediaTypes = JSON_ONLY, errors } = strict
+  const { ignoresQueries = false, allowsEmpty = hasNoBody, compile = createCompiler(errors) } = strict
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser<Buffer>(
-    'application/json',
+    [...mediaTypes],
     { parseAs: 'buffer', bodyLimit },
     (request, body, done) => {
       // Clients send the content type of JSON with an empty body too.
-      if (body.length === 0 && request.routeOptions.schema?.body === undefined) return done(null, undefined)
+      if (body.length === 0 && allowsEmpty(request.routeOptions)) return done(null, undefined)
       let value: unknown
       try {
         value = decodeJson(body, jsonDepth, errors.BadJson)

@@ -6,8 +6,9 @@ import {
   type StatusObject
 } from '@grpc/grpc-js'
 import { ANONYMOUS, isPromise, type Principal, type RunLog } from '@svc/contract'
-import { identifyCaller } from '../../auth/authenticate-requests.ts'
+import { identify, readCredentials } from '@svc/surface'
 import { takeFault } from '../../bindings/binding.ts'
+import { errors } from '../../surface-errors.ts'
 import type { GrpcHost } from '../../bindings/grpc-binding.ts'
 import type { Answer, Caller } from '../../model/requests.ts'
 import type { Codec } from '../../wire/codec.ts'
@@ -15,7 +16,7 @@ import { encodeMessage, messageOf } from '../messages.ts'
 
 /** The caller of a method. */
 export class GrpcCaller implements Caller {
-  readonly a2aPrincipal: Principal
+  readonly caller: Principal
   readonly log: RunLog
   readonly headers: Readonly<Record<string, string>>
   readonly #host: GrpcHost
@@ -28,7 +29,7 @@ export class GrpcCaller implements Caller {
     headers: Readonly<Record<string, string>>,
     authority: string
   ) {
-    this.a2aPrincipal = principal
+    this.caller = principal
     this.log = host.log
     this.headers = headers
     this.#host = host
@@ -123,7 +124,7 @@ export function authenticateCalls(
                 pass(metadata)
               }
               try {
-                const found = identifyCaller(authenticate, headers)
+                const found = identify(authenticate, readCredentials(headers), errors)
                 if (isPromise(found)) found.then(admit, refuse)
                 else admit(found)
               } catch (err) {
