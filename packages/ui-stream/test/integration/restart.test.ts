@@ -12,12 +12,11 @@ const SERVICE = new URL('../helpers/killable-service.ts', import.meta.url)
 
 t.setTimeout(120_000)
 
-const apiOf = ({ origin }: KillableService) => `${origin}/api/chat/support`
+const service = new KillableService(t, SERVICE)
+await service.start()
 
 t.test('kill -9 in the middle of an answer: the page resumes, and what was void is gone', async (t) => {
-  const service = new KillableService(t, SERVICE)
-  await service.start()
-  const chat = new TestChat(apiOf(service))
+  const chat = new TestChat(`${service.origin}/api/chat/support`)
   const sent = chat.sendMessage({ text: 'Count' })
   await chat.until(({ text }) => text.startsWith('one two'))
   await service.kill()
@@ -32,9 +31,7 @@ t.test('kill -9 in the middle of an answer: the page resumes, and what was void 
 })
 
 t.test('kill -9 while an approval is pending: the answer reaches the next process', async (t) => {
-  const service = new KillableService(t, SERVICE)
-  await service.start()
-  const chat = new TestChat(apiOf(service), {
+  const chat = new TestChat(`${service.origin}/api/chat/support`, {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses
   })
   await chat.sendMessage({ text: 'Mail' })
