@@ -1,3 +1,4 @@
+import { isFull } from '@tools/wires/volume'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
 import { readEnv } from '../../src/env.ts'
@@ -13,7 +14,10 @@ import { understandAnswers } from '../helpers/understand-answers.ts'
 
 t.setTimeout(120_000)
 
-t.test('24 spoken questions are understood, and their spoken answers too', { skip }, async (t) => {
+/** Six questions each. */
+const ASKED = isFull ? CALLS : CALLS.slice(2)
+
+t.test('spoken questions are understood, and their spoken answers too', { skip }, async (t) => {
   const voice = await chooseVoice({})
   const app = await buildApp(
     readEnv({ DATA_DIR: t.testdir(), LOG_LEVEL: 'silent' }),
@@ -25,7 +29,7 @@ t.test('24 spoken questions are understood, and their spoken answers too', { ski
   const url = `${origin.replace('http', 'ws')}/v1/realtime?model=phone`
 
   const exchanges = await Promise.all(
-    CALLS.map(async (turns) => {
+    ASKED.map(async (turns) => {
       const said = await Promise.all(turns.map(([text]) => speak(text)))
       const client = await PhoneClient.call(url, said[0]!.rate)
       await client.answer()
@@ -39,9 +43,9 @@ t.test('24 spoken questions are understood, and their spoken answers too', { ski
   const all = exchanges.flat()
   t.same(
     all.map(({ understood }) => understood),
-    CALLS.flat().map(([text]) => withDigits(text))
+    ASKED.flat().map(([text]) => withDigits(text))
   )
-  const expected = CALLS.flat().map(([, answer]) => answer)
+  const expected = ASKED.flat().map(([, answer]) => answer)
   t.same(
     all.map(({ answer }) => answer),
     expected
