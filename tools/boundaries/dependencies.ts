@@ -52,10 +52,13 @@ function checkUsed(workspace: Workspace, files: SourceFile[]): string[] {
     (file) => file.workspace === workspace && (file.role === 'src' || workspace.folder === '')
   )
   const used = new Set(own.flatMap(({ text }) => packagesOf(text)))
-  return forUsers(workspace)
-    .filter((name) => !used.has(name))
-    .map(
-      (name) =>
-        `${workspace.folder || 'the root'}/package.json: ${name} is declared and never imported in src`
-    )
+  return (
+    forUsers(workspace)
+      // The types of another package may refer to it.
+      .filter((name) => !used.has(name) && !name.startsWith('@types/'))
+      .map(
+        (name) =>
+          `${workspace.folder || 'the root'}/package.json: ${name} is declared and never imported in src`
+      )
+  )
 }
