@@ -253,7 +253,7 @@ export { channelName, createEventBus } from './events/event-bus.ts'
 export { createContext, type ContextOptions } from './engine/context.ts'
 export { removeSubject, type RemovedSubject } from './erasure/remove-subject.ts'
 export { removeSession, type RemovalOptions, type RemovedSession } from './erasure/remove-session.ts'
-export { createRunEngine } from './engine/create-run-engine.ts'
+export { createRunEngine } from './engine/engine.ts'
 export type { Run, RunEngine, StartRefusal } from './engine/run-engine.ts'
 export type { CallerOptions, StartOptions } from './engine/start-options.ts'
 export type {

@@ -6,7 +6,7 @@ import { REG_ERR_PLUGIN_ORDER, REG_ERR_REGISTERED_TWICE, REG_ERR_STORE_IN_USE } 
 import { ENGINE_DEFAULTS, PluginOptionsSchema, type EnginePluginOptions } from './options.ts'
 import type { ExposedRunnable } from './access/surfaces.ts'
 import { globalRegistry, type Registry } from './registry.ts'
-import { createRunEngine } from './engine/create-run-engine.ts'
+import { createRunEngine } from './engine/engine.ts'
 import { recoverInBackground } from './recovery/recovery.ts'
 import type { RunEngine } from './engine/run-engine.ts'
 import type { Schedules } from './schedules/schedules.ts'

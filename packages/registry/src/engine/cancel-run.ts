@@ -1,20 +1,11 @@
-import { isTerminalStatus, type LeftTurn, type Stores } from '@svc/contract'
+import { isTerminalStatus, type LeftTurn } from '@svc/contract'
 import { RUN_ERR_TERMINAL } from '@svc/contract/errors'
-import type { LiveRuns } from './live-runs.ts'
-import { AFTER_ALL, readEntries, type LogHost } from './log/log-reader.ts'
-import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
-import { endLeftRun, type LostRuns } from '../recovery/left-runs.ts'
+import type { EngineHost } from './engine-host.ts'
+import { AFTER_ALL, readEntries } from './log/log-reader.ts'
+import { endLeftRun } from '../recovery/left-runs.ts'
 
 // Milliseconds in which another node is expected to end the run.
 const ENDS_WITHIN = 2_000
-
-/** The parts of the engine that canceling runs needs. */
-export interface CancelHost extends LogHost {
-  readonly stores: Stores
-  readonly live: LiveRuns
-  readonly interrupted: InterruptedRuns
-  readonly lostRuns: LostRuns
-}
 
 /**
  * Ends a run of this process as canceled; false if it is not one, or has ended.
@@ -22,7 +13,7 @@ export interface CancelHost extends LogHost {
  * @throws RUN_ERR_STORE
  */
 export async function cancelHere(
-  { live, interrupted, lostRuns }: CancelHost,
+  { live, interrupted, lostRuns }: EngineHost,
   runId: string,
   left?: LeftTurn | null
 ): Promise<boolean> {
@@ -35,13 +26,13 @@ export async function cancelHere(
 }
 
 /** Cancels a run of this process as its record says. */
-export async function obeyCancel(host: CancelHost, runId: string): Promise<void> {
+export async function obeyCancel(host: EngineHost, runId: string): Promise<void> {
   const record = host.live.has(runId) ? await host.stores.runs.find(runId) : undefined
   await cancelHere(host, runId, record?.leftTurn)
 }
 
 /** Cancels a run for a later message of its session, without waiting for another process to end it. @throws RUN_ERR_STORE */
-export async function cancelFor(host: CancelHost, runId: string, left: LeftTurn): Promise<void> {
+export async function cancelFor(host: EngineHost, runId: string, left: LeftTurn): Promise<void> {
   const { runs, control, lease } = host.stores
   // First, so that a crash cannot lose how the run leaves its turn.
   if (!(await runs.requestCancel(runId, left))) return
@@ -56,7 +47,7 @@ export async function cancelFor(host: CancelHost, runId: string, left: LeftTurn)
  * it takes the run over.
  * @throws RUN_ERR_TERMINAL if it has ended in another way
  */
-export async function cancelElsewhere(host: CancelHost, runId: string): Promise<void> {
+export async function cancelElsewhere(host: EngineHost, runId: string): Promise<void> {
   const { runs, control, lease, queue } = host.stores
   const statusNow = async () => (await runs.find(runId))?.status ?? 'canceled'
   if (!(await runs.requestCancel(runId))) throw new RUN_ERR_TERMINAL(await statusNow())

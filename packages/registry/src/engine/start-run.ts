@@ -1,67 +1,135 @@
 import {
+  ANONYMOUS,
   codeOf,
   isPromise,
   isRefusedStart,
+  toLoggable,
   type Awaitable,
   type RunInput,
+  type RunLog,
+  type Runnable,
   type RunSummary,
+  type StoredRun,
   type WhenBusy
 } from '@svc/contract'
-import { RUN_ERR_STORE } from '@svc/contract/errors'
+import {
+  RUN_ERR_DRAINING,
+  RUN_ERR_KEY_REUSED,
+  RUN_ERR_NO_LEASE,
+  RUN_ERR_NOT_QUEUEABLE,
+  RUN_ERR_STORE
+} from '@svc/contract/errors'
+import { requireQueueable, toQueuedStart, watchInputs } from '../queue/queued-runs.ts'
+import type { Checkpoint } from '../recovery/interrupted-runs.ts'
+import { endLeftRun } from '../recovery/left-runs.ts'
+import { isReported } from '../stores/upkeep/store-watch.ts'
+import { beforeTurn, cancelActive, requireAfterTurn } from '../turns/before-turn.ts'
+import { enterSession, placeRun, whenBusyOf } from '../turns/run-turn.ts'
 import type { PreparedWebhook } from '../webhooks/webhooks.ts'
 import type { EngineHost } from './engine-host.ts'
-import { keepRecorded, type RecordedInput } from './recorded-input.ts'
-import type { LiveRun } from './live-run.ts'
-import { placeRun } from '../turns/run-turn.ts'
-import type { Checkpoint } from '../recovery/interrupted-runs.ts'
-import { beforeTurn, cancelActive, type FoundRun } from '../turns/before-turn.ts'
-import { UndoSteps } from './undo-steps.ts'
+import { LiveRun } from './live-run.ts'
+import { prepareStart } from './prepare-start.ts'
+import {
+  keepInput,
+  keepRecorded,
+  toRecordedInput,
+  type KeptInput,
+  type RecordedInput
+} from './recorded-input.ts'
+import { ReplayedRun } from './replayed-run.ts'
+import type { Run } from './run-engine.ts'
+import { newRun } from './run-record.ts'
+import type { StartOptions } from './start-options.ts'
 
 /** A start that was checked. */
-export interface RunStart {
-  readonly run: LiveRun
+interface Start {
+  readonly runnable: Runnable
+  readonly options: StartOptions
   readonly input: RunInput
   /** Undefined if no input is recorded. */
   readonly recorded: RecordedInput | undefined
   readonly whenBusy: WhenBusy
-  readonly webhook: PreparedWebhook | undefined
 }
 
 /**
- * Starts a run; resolves once its record is stored, with the run that was found instead of it, if there is one. What the steps of a start
- * have done is undone unless the store has the run in the end.
- * @throws why the start is refused, RUN_ERR_STORE
+ * Starts a run, step by step; resolves once its record is stored. What the steps have done is undone unless the store has the run in
+ * the end. Without an earlier run, files or a store that takes time, no step is waited for.
+ * @throws as `RunEngine.start`
  */
-export async function startRun(host: EngineHost, start: RunStart): Promise<FoundRun | undefined> {
-  const { run, input, whenBusy, webhook } = start
-  const undo = new UndoSteps(host.log)
+export async function startRun(
+  engine: EngineHost,
+  runnable: Runnable,
+  input: RunInput,
+  options: StartOptions
+): Promise<Run> {
+  const start = prepare(engine, runnable, input, options)
+  if (options.afterTurn !== undefined) await requireAfterTurn(engine, runnable, options)
+  if (engine.stores.lease?.held === false) throw new RUN_ERR_NO_LEASE()
+  if (options.queue ?? runnable.queue) return enqueue(engine, start)
+  const webhook = options.webhook && (await engine.webhooks.prepare(options.webhook, options.redact))
+  const refusal = engine.live.refusal((options.principal ?? ANONYMOUS).sub)
+  if (refusal !== undefined) return repeat(engine, start, refusal.error)
+  const run = new LiveRun(engine, runnable, start.options)
+  const undo = new UndoSteps(engine.log)
   try {
-    enter(host, run, undo)
-    if (whenBusy === 'reject' || whenBusy === 'steer') {
-      const found = await beforeTurn(host, run, input, whenBusy)
-      if (found !== undefined) return await undo.all(found)
-    }
-    if (webhook !== undefined) undo.add(await host.webhooks.add(run.record, webhook))
-    const { created, early } = create(host, start)
-    // From then on it reports how the run ends.
+    reserve(engine, run, undo)
+    const other = givesWay(start) ? await beforeTurn(engine, run, start.input, start.whenBusy) : undefined
+    if (other?.joined) return new ReplayedRun(engine, await undo.all(other.run), 'joined')
+    if (other !== undefined) return replay(engine, await undo.all(other.run), options)
+    if (webhook !== undefined) await addWebhook(engine, run.record, webhook, undo)
+    const created = create(engine, run)
+    let checkpoint = checkpointEarly(engine, run, start, created)
+    // From then on the webhook reports how the run ends.
     if (webhook !== undefined && (await created) === undefined) undo.none()
-    const earlier = mayDiffer(host, run) ? await created : undefined
-    if (earlier !== undefined) return await undo.all({ run: earlier, joined: false })
-    await begin(host, start, created, early)
+    const earlier = mayDiffer(engine, run) ? await created : undefined
+    if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
+    const keeping = keepRecorded(run, start.input, start.recorded, engine.record.files, created)
+    const kept = isPromise(keeping) ? await keeping : keeping
+    if (kept !== undefined && !run.ended && isResumable(engine, run))
+      checkpoint ??= engine.interrupted.keep(run, kept)
+    const placing = run.turn !== undefined || run.ended ? undefined : placeRun(engine.stores, run)
+    // Whether it is queued stands in its first part.
+    if (isPromise(placing)) await placing
+    if (!run.ended) {
+      run.begin(start.input, checkpoint !== undefined, start.recorded?.value)
+      if (isPromise(created)) await created
+      run.created = undefined
+      if (isPromise(checkpoint?.saved)) await checkpoint.saved
+      engine.live.begun(run)
+    }
     undo.none()
-    if (!run.ended && (whenBusy === 'interrupt' || whenBusy === 'replace'))
-      await cancelActive(host, run, whenBusy === 'interrupt')
-    return undefined
+    if (makesWay(start) && !run.ended) await cancelActive(engine, run, start.whenBusy === 'interrupt')
+    return run
   } catch (err) {
     const isRefused = isRefusedStart(err)
     if (!isRefused) await run.refuse(new RUN_ERR_STORE({ cause: err }))
     await undo.all()
-    if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') host.live.refusals.add(run.record.owner)
+    if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') engine.live.refusals.add(run.record.owner)
     throw isRefused ? err : new RUN_ERR_STORE({ cause: err })
   }
 }
 
-function enter({ live, interrupted }: EngineHost, run: LiveRun, undo: UndoSteps): void {
+function prepare({ record }: EngineHost, runnable: Runnable, given: RunInput, asked: StartOptions): Start {
+  const { input, options } = prepareStart(runnable, given, asked)
+  const recorded = record.input ? toRecordedInput(input) : undefined
+  return { runnable, options, input, recorded, whenBusy: whenBusyOf(runnable, options) }
+}
+
+// At a limit, a repeated start still gets its run.
+async function repeat(engine: EngineHost, { runnable, options }: Start, refusal: Error): Promise<Run> {
+  const { startKey, principal = ANONYMOUS, registry = engine.surfaces.registryOf(runnable) } = options
+  if (startKey === undefined) throw refusal
+  const earlier = await engine.stores.runs.findStarted({ registry, owner: principal.sub, startKey })
+  if (earlier === undefined) throw refusal
+  return replay(engine, earlier, options)
+}
+
+function replay(engine: EngineHost, earlier: RunSummary, { startKey }: StartOptions): Run {
+  if (earlier.startKey?.hash !== startKey?.hash) throw new RUN_ERR_KEY_REUSED()
+  return new ReplayedRun(engine, earlier)
+}
+
+function reserve({ live, interrupted }: EngineHost, run: LiveRun, undo: UndoSteps): void {
   live.enter(run)
   undo.add(() => {
     if (run.ended) return
@@ -71,30 +139,39 @@ function enter({ live, interrupted }: EngineHost, run: LiveRun, undo: UndoSteps)
   })
 }
 
-interface Creation {
-  readonly created: Awaitable<RunSummary | undefined>
-  /** With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed. */
-  readonly early: Checkpoint | undefined
+// To another run of the session.
+function givesWay({ whenBusy }: Start): boolean {
+  return whenBusy === 'reject' || whenBusy === 'steer'
 }
 
-function create(
-  { stores, live, interrupted, durable }: EngineHost,
-  { run, input, recorded }: RunStart
-): Creation {
+async function addWebhook(
+  { webhooks }: EngineHost,
+  run: StoredRun,
+  webhook: PreparedWebhook,
+  undo: UndoSteps
+): Promise<void> {
+  undo.add(await webhooks.add(run, webhook))
+}
+
+function create({ stores, live }: EngineHost, run: LiveRun): Awaitable<RunSummary | undefined> {
   const created = stores.runs.create(run.record, live.limits.inStore(stores, run.record.owner))
   if (isPromise(created)) run.created = created
-  const isEarly = isPromise(created) && recorded?.contents.length === 0 && isResumable(run, durable)
-  const early = isEarly ? interrupted.keep(run, { input, files: [] }) : undefined
-  run.resumable = early !== undefined
-  return { created, early }
+  return created
 }
 
-/**
- * True if another process may resume a run that is started. A workflow is resumed whatever its
- * client does.
- * @param durable false if nothing outlasts the process
- */
-function isResumable({ runnable, options }: LiveRun, durable: boolean): boolean {
+// With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
+function checkpointEarly(
+  engine: EngineHost,
+  run: LiveRun,
+  { input, recorded }: Start,
+  created: Awaitable<unknown>
+): Checkpoint | undefined {
+  run.resumable = isPromise(created) && recorded?.contents.length === 0 && isResumable(engine, run)
+  return run.resumable ? engine.interrupted.keep(run, { input, files: [] }) : undefined
+}
+
+/** True if another process may resume a run that is started. A workflow is resumed whatever its client does. */
+function isResumable({ durable }: EngineHost, { runnable, options }: LiveRun): boolean {
   const { kind, resumable } = runnable
   return resumable === true && (kind === 'workflow' || (durable && options.onDisconnect !== 'cancel'))
 }
@@ -104,24 +181,81 @@ function mayDiffer({ stores, live }: EngineHost, { options, record }: LiveRun): 
   return options.startKey !== undefined || live.limits.inStore(stores, record.owner) !== undefined
 }
 
-async function begin(
-  { stores, interrupted, live, record, durable }: EngineHost,
-  { run, input, recorded }: RunStart,
-  created: Creation['created'],
-  early: Checkpoint | undefined
-): Promise<void> {
-  const keeping = keepRecorded(run, input, recorded, record.files, created)
-  const kept = isPromise(keeping) ? await keeping : keeping
-  if (run.ended) return
-  const isKept = kept !== undefined && isResumable(run, durable)
-  const checkpoint = isKept ? (early ?? interrupted.keep(run, kept)) : early
-  const placing = run.turn === undefined ? placeRun(stores, run) : undefined
-  // Whether it is queued stands in its first part.
-  if (isPromise(placing)) await placing
-  if (run.ended) return
-  run.begin(input, checkpoint !== undefined, recorded?.value)
-  if (isPromise(created)) await created
-  run.created = undefined
-  if (isPromise(checkpoint?.saved)) await checkpoint.saved
-  live.begun(run)
+function makesWay({ whenBusy }: Start): boolean {
+  return whenBusy === 'interrupt' || whenBusy === 'replace'
+}
+
+/**
+ * Puts a new run into the queue, from which any process may begin it.
+ * @throws RUN_ERR_DRAINING, RUN_ERR_NOT_QUEUEABLE, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE
+ */
+async function enqueue(engine: EngineHost, { runnable, options, input, recorded }: Start): Promise<Run> {
+  const { stores, interrupted, log, webhooks } = engine
+  if (engine.draining) throw new RUN_ERR_DRAINING()
+  if (stores.queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
+  requireQueueable(runnable, options, recorded, engine.record)
+  const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
+  const record = newRun(runnable, options, engine.surfaces)
+  const run = { ...record, epoch: 0, queuedAt: record.createdAt }
+  const undo = new UndoSteps(log)
+  try {
+    if (webhook !== undefined) await addWebhook(engine, run, webhook, undo)
+    let kept: KeptInput = { input, files: [] }
+    if (recorded.contents.length > 0) {
+      // Files follow the record of their run, which waits once they are kept.
+      const earlier = await stores.runs.create(record)
+      if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
+      undo.none()
+      kept = (await keepInput(recorded, { record, stores, log }, undefined)) ?? (await refuse(engine, run))
+    }
+    const { first, checkpoint } = toQueuedStart(engine, run, kept, recorded, options)
+    const earlier = await stores.queue.add(run, first, checkpoint)
+    if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
+  } catch (err) {
+    await undo.all()
+    throw err
+  }
+  await enterSession(stores, { runnable, options, record: run })
+  if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
+  engine.queued.serve()
+  if (options.onInputRequest) void watchInputs(engine, run.runId, options.onInputRequest)
+  return new ReplayedRun(engine, run, 'queued')
+}
+
+async function refuse({ stores }: EngineHost, { runId }: StoredRun): Promise<never> {
+  const err = new RUN_ERR_STORE()
+  await endLeftRun(stores, runId, err)
+  throw err
+}
+
+/** What the steps of a start have done so far, and how each is undone. */
+class UndoSteps {
+  readonly #log: RunLog
+  readonly #undo: (() => Awaitable<void>)[] = []
+
+  constructor(log: RunLog) {
+    this.#log = log
+  }
+
+  /** A step was done. */
+  add(undo: () => Awaitable<void>): void {
+    this.#undo.push(undo)
+  }
+
+  /** Nothing is to be undone any more. */
+  none(): void {
+    this.#undo.length = 0
+  }
+
+  /** Undoes all steps, the last one first; one that cannot be undone does not keep the others. Returns what it is given. */
+  async all<T = void>(given?: T): Promise<T> {
+    for (let undo; (undo = this.#undo.pop()) !== undefined;) {
+      try {
+        await undo()
+      } catch (err) {
+        if (!isReported(err)) this.#log.error({ err: toLoggable(err) }, 'a refused start could not be undone')
+      }
+    }
+    return given as T
+  }
 }

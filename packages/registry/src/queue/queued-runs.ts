@@ -7,40 +7,30 @@ import {
   type RunInput,
   type Runnable,
   type RunQueue,
-  type RunSummary,
   type StoredRun
 } from '@svc/contract'
-import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY, RUN_ERR_STORE } from '@svc/contract/errors'
+import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY } from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, type QueueOptions, type RecordOptions } from '../options.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import { keepInput, toRecordedInput, type KeptInput, type RecordedInput } from '../engine/recorded-input.ts'
+import { toRecordedInput, type KeptInput, type RecordedInput } from '../engine/recorded-input.ts'
 import { readParts, type LogHost } from '../engine/log/log-reader.ts'
 import { newRun, toStartPart } from '../engine/run-record.ts'
 import { prepareStart } from '../engine/prepare-start.ts'
-import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
-import { endLeftRun } from '../recovery/left-runs.ts'
-import { toResumeState, type ResumeHost } from '../recovery/resume-run.ts'
+import { toResumeState } from '../recovery/resume-run.ts'
+import type { EngineHost } from '../engine/engine-host.ts'
 import type { HostedRun } from '../engine/run-host.ts'
 import { RunProgress } from '../engine/log/part-writer.ts'
 import type { StartOptions } from '../engine/start-options.ts'
-import { UndoSteps } from '../engine/undo-steps.ts'
-import { enterSession, whenBusyOf } from '../turns/run-turn.ts'
-import type { Webhooks } from '../webhooks/webhooks.ts'
+import { whenBusyOf } from '../turns/run-turn.ts'
 
 // Milliseconds until serving the queue is tried again.
 const RETRY_AFTER = 5_000
 // Milliseconds until taking a run is tried again.
 const TAKEN_AGAIN_AFTER = 1_000
 
-/** The parts of the engine that queued runs need. */
-export interface QueueHost extends ResumeHost {
-  readonly interrupted: InterruptedRuns
-  readonly webhooks: Pick<Webhooks, 'prepare' | 'add'>
-}
-
-/** Queues runs, and begins those whose turn it is. */
+/** Begins the runs in the queue whose turn it is. */
 export class QueuedRuns {
-  readonly #host: QueueHost
+  readonly #host: EngineHost
   readonly #queue: RunQueue | undefined
   readonly #concurrency: number
   readonly #perOwner: number
@@ -49,55 +39,12 @@ export class QueuedRuns {
   // Called when a run that was begun here leaves memory.
   readonly #ends = new Map<string, () => void>()
 
-  constructor(host: QueueHost, options: QueueOptions | undefined) {
+  constructor(host: EngineHost, options: QueueOptions | undefined) {
     this.#host = host
     this.#queue = host.stores.queue
     this.#concurrency = options?.concurrency ?? ENGINE_DEFAULTS.queueConcurrency
     this.#perOwner = options?.perOwner ?? ENGINE_DEFAULTS.queuePerOwner
     this.#isAsked = options !== undefined
-  }
-
-  /**
-   * Puts a new run into the queue; also returns the earlier run with its start key, if there is one.
-   * @throws RUN_ERR_NOT_QUEUEABLE, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE
-   */
-  async add(
-    runnable: Runnable,
-    input: RunInput,
-    recorded: RecordedInput | undefined,
-    options: StartOptions
-  ): Promise<{ run: StoredRun; earlier: RunSummary | undefined }> {
-    const { stores, surfaces, interrupted } = this.#host
-    const queue = this.#queue
-    if (queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
-    requireQueueable(runnable, options, recorded, this.#host.record)
-    const { webhooks } = this.#host
-    const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
-    const begun = newRun(runnable, options, surfaces)
-    const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    const undo = new UndoSteps(this.#host.log)
-    try {
-      if (webhook !== undefined) undo.add(await webhooks.add(run, webhook))
-      let kept: KeptInput = { input, files: [] }
-      if (recorded.contents.length > 0) {
-        // Files follow the record of their run, which waits once they are kept.
-        const earlier = await stores.runs.create(begun)
-        if (earlier !== undefined) return await undo.all({ run, earlier })
-        undo.none()
-        const files = { record: begun, stores, log: this.#host.log }
-        kept = (await keepInput(recorded, files, undefined)) ?? (await this.#refuse(run))
-      }
-      const { first, checkpoint } = this.#toStart(run, kept, recorded, options)
-      const earlier = await queue.add(run, first, checkpoint)
-      if (earlier !== undefined) return await undo.all({ run, earlier })
-    } catch (err) {
-      await undo.all()
-      throw err
-    }
-    await enterSession(stores, { runnable, options, record: run })
-    if (!interrupted.knows(run)) interrupted.know(runnable, run.registry)
-    this.serve()
-    return { run, earlier: undefined }
   }
 
   /** As `ScheduleHost` says: the store puts the run into the queue by itself. */
@@ -111,7 +58,7 @@ export class QueuedRuns {
     requireQueueable(runnable, options, recorded, record)
     const begun = newRun(runnable, options, surfaces)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    return this.#toStart(run, { input, files: [] }, recorded, { ...options, whenBusy })
+    return toQueuedStart(this.#host, run, { input, files: [] }, recorded, { ...options, whenBusy })
   }
 
   /** Begins to serve the queue if that was asked for, or if runs wait. @throws what the store throws */
@@ -141,12 +88,6 @@ export class QueuedRuns {
   async stop(): Promise<void> {
     const stop = await this.#serving
     await stop?.()
-  }
-
-  #toStart(run: StoredRun, kept: KeptInput, { value }: RecordedInput, options: StartOptions): QueuedStart {
-    const { surfaces, maxLogBytes } = this.#host
-    const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
-    return { run, first, checkpoint: toResumeState(kept, options, surfaces) }
   }
 
   async #serve(queue: RunQueue): Promise<(() => Promise<void>) | undefined> {
@@ -193,12 +134,6 @@ export class QueuedRuns {
     if (await this.#host.interrupted.begin(next)) await promise
     this.#ends.delete(next.runId)
   }
-
-  async #refuse({ runId }: StoredRun): Promise<never> {
-    const err = new RUN_ERR_STORE()
-    await endLeftRun(this.#host.stores, runId, err)
-    throw err
-  }
 }
 
 const REQUESTS: ReadonlySet<string> = new Set(['tool.approval.request', 'input.request'])
@@ -212,11 +147,23 @@ export async function watchInputs(host: LogHost, runId: string, onRequest: () =>
   }
 }
 
+/** What the queue stores of a new run. @throws RUN_ERR_LOG_LIMIT */
+export function toQueuedStart(
+  { surfaces, maxLogBytes }: EngineHost,
+  run: StoredRun,
+  kept: KeptInput,
+  { value }: RecordedInput,
+  options: StartOptions
+): QueuedStart {
+  const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
+  return { run, first, checkpoint: toResumeState(kept, options, surfaces) }
+}
+
 /**
  * Checks that another process can begin a run from what is stored of it.
  * @throws RUN_ERR_NOT_QUEUEABLE
  */
-function requireQueueable(
+export function requireQueueable(
   { name, resumable }: Runnable,
   { apiKey, redact }: StartOptions,
   recorded: RecordedInput | undefined,

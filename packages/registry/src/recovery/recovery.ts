@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { toLoggable, type NodeLease, type RunLog } from '@svc/contract'
+import type { EngineHost } from '../engine/engine-host.ts'
 import type { RunEngine } from '../engine/run-engine.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import type { Found } from './interrupted-runs.ts'
 
 /** Runs recovery: a call during one joins it, and recovery counts as in progress until it has succeeded. */
 export class Recovery {
@@ -54,25 +54,16 @@ export async function recoverInBackground(engine: RunEngine, log: RunLog): Promi
 const POLL_INTERVAL = 2_000
 const REST = 10
 
-/** The parts of the engine that taking over runs needs. */
-export interface TakeOverHost {
-  readonly log: RunLog
-  /** Aborts when the engine begins to close. */
-  readonly closing: AbortSignal
-  /** Recovers the runs that no living process has. */
-  recover(): Promise<Found>
-}
-
 /** Takes over the runs that other nodes leave: when the store reports some, and every two seconds. */
 export class TakeOver {
-  readonly #host: TakeOverHost
+  readonly #host: EngineHost
   readonly #lease: NodeLease
   #unsubscribe: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #isReported = false
 
-  constructor(host: TakeOverHost, lease: NodeLease) {
+  constructor(host: EngineHost, lease: NodeLease) {
     this.#host = host
     this.#lease = lease
     host.closing.addEventListener('abort', () => this.#stop(), { once: true })
@@ -117,7 +108,7 @@ export class TakeOver {
   async #takeOver(): Promise<void> {
     const { log } = this.#host
     try {
-      const { ended, loads } = await this.#host.recover()
+      const { ended, loads } = await this.#host.interrupted.recover()
       if (ended > 0) log.warn({ ended }, 'runs that another node left have ended')
       void Promise.all(loads).then((all) => {
         const resumed = all.filter(Boolean).length

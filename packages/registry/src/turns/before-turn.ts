@@ -28,8 +28,9 @@ import type { StartOptions } from '../engine/start-options.ts'
 import type { RegistryIds } from '../engine/run-host.ts'
 import { placeRun, sessionOwnerOf, type PlacedRun } from './run-turn.ts'
 import { badInput } from '../engine/prepare-start.ts'
-import { cancelFor, type CancelHost } from '../engine/cancel-run.ts'
-import { hasJoined, joinRun, type JoinHost } from './join-run.ts'
+import type { EngineHost } from '../engine/engine-host.ts'
+import { cancelFor } from '../engine/cancel-run.ts'
+import { hasJoined, joinRun } from './join-run.ts'
 import { defineRunnable } from '../runnables/define-runnable.ts'
 import type { QueuedTurn } from '../recovery/resume-run.ts'
 
@@ -100,7 +101,7 @@ async function activeRun(
  * @param keep whether the session keeps what the canceled run has said so far
  * @throws RUN_ERR_STORE
  */
-export async function cancelActive(host: CancelHost, run: PlacedRun, keep: boolean): Promise<void> {
+export async function cancelActive(host: EngineHost, run: PlacedRun, keep: boolean): Promise<void> {
   const active = await activeRun(host.stores, run, run.turn?.placed.active)
   if (active !== undefined) await cancelFor(host, active.runId, { owner: sessionOwnerOf(run.options), keep })
 }
@@ -144,18 +145,12 @@ export interface FoundRun {
   readonly joined: boolean
 }
 
-/** What joins runs here. */
-interface SteeringHost extends JoinHost {
-  /** False if nothing of a message may be stored. */
-  readonly record: { readonly input: boolean }
-}
-
 /**
  * What `reject` and `steer` do before a run is created; undefined if it is to be created.
  * @throws RUN_ERR_SESSION_BUSY, RUN_ERR_WHEN_BUSY, RUN_ERR_KEY_REUSED, RUN_ERR_STORE
  */
 export async function beforeTurn(
-  host: SteeringHost,
+  host: EngineHost,
   run: PlacedRun,
   input: RunInput,
   whenBusy: WhenBusy
@@ -166,7 +161,7 @@ export async function beforeTurn(
   return earlier && { run: earlier, joined: false }
 }
 
-async function steer(host: SteeringHost, run: PlacedRun, input: RunInput): Promise<FoundRun | undefined> {
+async function steer(host: EngineHost, run: PlacedRun, input: RunInput): Promise<FoundRun | undefined> {
   const { stores } = host
   const { options, record, runnable } = run
   const fault = faultOf(input, options)
@@ -192,7 +187,7 @@ async function steer(host: SteeringHost, run: PlacedRun, input: RunInput): Promi
  * @throws RUN_ERR_NOT_FOUND, RUN_ERR_WHEN_BUSY, RUN_ERR_KEY_REUSED, RUN_ERR_STORE
  */
 export async function steerByRequest(
-  host: SteeringHost,
+  host: EngineHost,
   runId: string,
   message: RunInput,
   options: Pick<StartOptions, 'startKey' | 'redact'>
@@ -210,7 +205,7 @@ export async function steerByRequest(
 type From = Pick<StoredRun, 'registry' | 'owner' | 'startKey'>
 
 // The request may have been sent before: it has begun a run, or joined one.
-async function findBefore({ stores }: SteeringHost, record: StoredRun): Promise<FoundRun | undefined> {
+async function findBefore({ stores }: EngineHost, record: StoredRun): Promise<FoundRun | undefined> {
   const { startKey } = record
   if (startKey === null) return undefined
   const earlier = await stores.runs.findStarted(record)
@@ -259,7 +254,7 @@ const OF_QUEUE = 'queued'
 
 /** Gives a run its place when a process begins it, as its `whenBusy` says if it waited in the queue until now. @throws RUN_ERR_STORE */
 export async function takeQueuedTurn(
-  host: SteeringHost & CancelHost,
+  host: EngineHost,
   run: PlacedRun & { readonly resumed: boolean },
   input: RunInput
 ): Promise<QueuedTurn> {
@@ -285,7 +280,7 @@ export async function takeQueuedTurn(
 
 // The run that the message has joined.
 async function steerQueued(
-  host: SteeringHost,
+  host: EngineHost,
   run: PlacedRun,
   input: RunInput,
   first: string | undefined

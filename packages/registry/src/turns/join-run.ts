@@ -1,16 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isTerminalStatus, type StoredSteer, type Stores } from '@svc/contract'
 import { RUN_ERR_KEY_REUSED, RUN_ERR_STORE } from '@svc/contract/errors'
-import type { LiveRuns } from '../engine/live-runs.ts'
-import type { InterruptedRuns } from '../recovery/interrupted-runs.ts'
+import type { EngineHost } from '../engine/engine-host.ts'
 import { steerOf, steerRun } from './steering.ts'
-
-/** The parts of the engine that joining a run needs. */
-export interface JoinHost {
-  readonly stores: Stores
-  readonly live: LiveRuns
-  readonly interrupted: InterruptedRuns
-}
 
 // Per read: many small parts, or one large one.
 const PAGE = { entries: 4_096, bytes: 1_048_576 }
@@ -23,7 +15,7 @@ const PATIENCE = 30_000
  * Has a message join a run, whichever process has it; resolves once the log has it. False if the run has ended, or takes no more messages.
  * @throws RUN_ERR_KEY_REUSED, RUN_ERR_STORE
  */
-export async function joinRun(host: JoinHost, steer: StoredSteer): Promise<boolean> {
+export async function joinRun(host: EngineHost, steer: StoredSteer): Promise<boolean> {
   const { stores, live, interrupted } = host
   const { runId, hash } = steer
   await interrupted.moved(runId)
@@ -39,7 +31,7 @@ export async function joinRun(host: JoinHost, steer: StoredSteer): Promise<boole
 }
 
 /** Has a kept message join a run of this process, and leaves the answer for the process that asks. */
-export async function obeySteer(host: JoinHost, runId: string, steerId: string): Promise<void> {
+export async function obeySteer(host: EngineHost, runId: string, steerId: string): Promise<void> {
   const { runs } = host.stores
   const steer = await runs.findSteer(steerId)
   const joined = steer && (await joinHere(host, steer))
@@ -60,7 +52,7 @@ export async function hasJoined({ log }: Stores, { runId, steerId }: StoredSteer
 
 // Undefined if this process does not have the run.
 async function joinHere(
-  { live, interrupted }: JoinHost,
+  { live, interrupted }: EngineHost,
   { runId, steerId, message }: StoredSteer
 ): Promise<boolean | undefined> {
   await interrupted.moved(runId)

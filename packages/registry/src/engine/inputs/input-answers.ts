@@ -14,42 +14,26 @@ import {
   type InputOutcome,
   type InputPage,
   type InputQuery,
-  type InputSummary,
-  type RunLog,
-  type Stores
+  type InputSummary
 } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT, RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_STORE } from '@svc/contract/errors'
 import { runIdOf } from '@svc/contract/stores'
-import { openAnswer, sealAnswer, type AnswerSeal } from './answer-seal.ts'
+import { openAnswer, sealAnswer } from './answer-seal.ts'
+import type { EngineHost } from '../engine-host.ts'
 import type { LiveRun } from '../live-run.ts'
-import type { LostRuns } from '../../recovery/left-runs.ts'
 import { isReported } from '../../stores/upkeep/store-watch.ts'
 
 // Milliseconds in which the process that has a run is expected to open a sealed answer, and between two polls.
 const TAKEN_WITHIN = 15_000
 const POLL_INTERVAL = 50
 
-/** The parts of the engine that answering inputs needs. */
-export interface AnswerHost {
-  readonly stores: Stores
-  readonly log: RunLog
-  readonly seal: AnswerSeal
-  /** As in `RunEngineOptions`. */
-  readonly resumeWithServerKey: boolean
-  /** The run if it is in memory and not about to leave it. */
-  answerable(runId: string): LiveRun | undefined
-  /** Loads a dormant run that waits for this input; false if it is not one of this process. */
-  wake(runId: string, inputId: string): Promise<boolean>
-  readonly lostRuns: Pick<LostRuns, 'isToEnd' | 'end'>
-}
-
 /** Answers the inputs of every run, wherever it is executed; the store accepts only the first answer. */
 export class InputAnswers {
-  readonly #host: AnswerHost
+  readonly #host: EngineHost
   // Expired inputs that the store could not record.
   readonly #overdue = new Set<string>()
 
-  constructor(host: AnswerHost) {
+  constructor(host: EngineHost) {
     this.#host = host
   }
 
@@ -104,8 +88,8 @@ export class InputAnswers {
   /** Delivers a stored answer to its run; false if the run is not one of this process. */
   async deliver(inputId: string, answer: InputOutcome): Promise<boolean> {
     const runId = runIdOf(inputId)
-    const run = this.#host.answerable(runId)
-    if (run === undefined) return this.#host.wake(runId, inputId)
+    const run = this.#liveRun(runId)
+    if (run === undefined) return this.#host.interrupted.wake(runId, inputId)
     const opened = await openAnswer({ seal: this.#host.seal, runs: run.stores.runs }, inputId, answer)
     if (opened !== null) await run.inputAnswered(inputId, opened)
     if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
@@ -117,7 +101,7 @@ export class InputAnswers {
     // The run is lost and only to be ended: the store must know that first.
     const { lostRuns } = this.#host
     if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
-    const run = this.#host.answerable(runId)
+    const run = this.#liveRun(runId)
     const key = run === undefined ? this.#sealKeyFor(given, sealKey) : undefined
     const answer = key === undefined ? given : await sealAnswer(inputId, given, key)
     const { stores } = run ?? this.#host
@@ -157,6 +141,12 @@ export class InputAnswers {
       await pause(POLL_INTERVAL)
     } while (performance.now() < until)
     throw new RUN_ERR_STORE()
+  }
+
+  // The run if it is in memory and not about to leave it.
+  #liveRun(runId: string): LiveRun | undefined {
+    const run = this.#host.live.get(runId)
+    return run?.suspended ? undefined : run
   }
 }
 
