@@ -10,7 +10,8 @@ export const {
   BadRequest: A2A_ERR_BAD_REQUEST,
   Internal: A2A_ERR_INTERNAL,
   NoToken: A2A_ERR_NO_TOKEN,
-  BodyTooLarge: A2A_ERR_BODY_TOO_LARGE
+  BodyTooLarge: A2A_ERR_BODY_TOO_LARGE,
+  Unsupported: A2A_ERR_UNSUPPORTED
 } = errors
 
 /** The server of gRPC cannot listen on its address. */
@@ -39,8 +40,6 @@ export const A2A_ERR_NOT_CANCELABLE = createError<[string]>(
 )
 /** Push notifications are turned off. */
 export const A2A_ERR_NO_PUSH = createError('A2A_ERR_NO_PUSH', 'Push notifications are not supported', 400)
-/** This server, or a task in this state, does not support the operation. */
-export const A2A_ERR_UNSUPPORTED = createError<[string]>('A2A_ERR_UNSUPPORTED', 'Not supported: %s', 400)
 /** A message does not name a required extension. */
 export const A2A_ERR_EXTENSION_REQUIRED = createError<[string]>(
   'A2A_ERR_EXTENSION_REQUIRED',

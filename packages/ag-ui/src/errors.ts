@@ -15,15 +15,10 @@ export const {
   UnknownRunnable: AGUI_ERR_UNKNOWN_RUNNABLE,
   BodyTooLarge: AGUI_ERR_BODY_TOO_LARGE,
   UnsupportedMedia: AGUI_ERR_UNSUPPORTED_MEDIA_TYPE,
-  Internal: AGUI_ERR_INTERNAL
+  Internal: AGUI_ERR_INTERNAL,
+  BadMessage: AGUI_ERR_BAD_MESSAGE
 } = errors
 
-/** The last message cannot be the input of a run, or there is none. */
-export const AGUI_ERR_BAD_MESSAGE = createError<[string]>(
-  'AGUI_ERR_BAD_MESSAGE',
-  'The last message cannot be sent: %s',
-  400
-)
 /** Nothing in the request answers what a run of the thread has asked for. */
 export const AGUI_ERR_NOTHING_ANSWERED = createError(
   'AGUI_ERR_NOTHING_ANSWERED',

@@ -11,7 +11,9 @@ export const {
   ForeignUser: GTW_ERR_FOREIGN_USER,
   CrossOrigin: GTW_ERR_CROSS_ORIGIN,
   UnknownRunnable: GTW_ERR_UNKNOWN_RUNNABLE,
-  Internal: GTW_ERR_INTERNAL
+  Internal: GTW_ERR_INTERNAL,
+  TokenExpired: GTW_ERR_TOKEN_EXPIRED,
+  TooManyEvents: GTW_ERR_TOO_MANY_EVENTS
 } = errors
 
 /** The payload of an event does not match its schema. */
@@ -22,14 +24,10 @@ export const GTW_ERR_BAD_AFTER = createError(
   '"after" must be the number of a part of this run, or 0',
   400
 )
-/** The token of the socket has expired: reconnect with another. */
-export const GTW_ERR_TOKEN_EXPIRED = createError('GTW_ERR_TOKEN_EXPIRED', 'The token has expired', 401)
 /** The connection tried to enter the namespace again while the first handshake was pending. */
 export const GTW_ERR_HANDSHAKE_TWICE = createError('GTW_ERR_HANDSHAKE_TWICE', 'Two handshakes at once', 409)
 /** No event has this name. */
 export const GTW_ERR_UNKNOWN_EVENT = createError<[string]>('GTW_ERR_UNKNOWN_EVENT', 'No such event: %s', 404)
-/** The connection sent more events than `limits.eventsPerSecond`. */
-export const GTW_ERR_TOO_MANY_EVENTS = createError('GTW_ERR_TOO_MANY_EVENTS', 'Too many events', 429)
 /** The connection already follows `limits.runs` runs. */
 export const GTW_ERR_TOO_MANY_RUNS = createError(
   'GTW_ERR_TOO_MANY_RUNS',

@@ -16,15 +16,10 @@ export const {
   CrossOrigin: OPENAI_ERR_CROSS_ORIGIN,
   BodyTooLarge: OPENAI_ERR_BODY_TOO_LARGE,
   UnsupportedMedia: OPENAI_ERR_UNSUPPORTED_MEDIA_TYPE,
-  Internal: OPENAI_ERR_INTERNAL
+  Internal: OPENAI_ERR_INTERNAL,
+  Unsupported: OPENAI_ERR_UNSUPPORTED
 } = errors
 
-/** The request asks for what this service does not do. */
-export const OPENAI_ERR_UNSUPPORTED = createError<[string]>(
-  'OPENAI_ERR_UNSUPPORTED',
-  'Not supported: %s',
-  400
-)
 /** A call or an approval that the run waits for has no answer in the request. */
 export const OPENAI_ERR_UNANSWERED = createError<[string]>(
   'OPENAI_ERR_UNANSWERED',

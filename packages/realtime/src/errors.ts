@@ -15,7 +15,9 @@ export const {
   UnknownRunnable: RT_ERR_UNKNOWN_RUNNABLE,
   BodyTooLarge: RT_ERR_BODY_TOO_LARGE,
   UnsupportedMedia: RT_ERR_UNSUPPORTED_MEDIA_TYPE,
-  Internal: RT_ERR_INTERNAL
+  Internal: RT_ERR_INTERNAL,
+  TokenExpired: RT_ERR_TOKEN_EXPIRED,
+  TooManyEvents: RT_ERR_TOO_MANY_EVENTS
 } = errors
 
 /** The URL names no voice agent. */
@@ -30,8 +32,6 @@ export const RT_ERR_SECRET_TOO_LARGE = createError<[number]>(
   'The session does not fit into a client secret of %d characters: shorten its instructions or tools',
   400
 )
-/** The token of the connection has expired: reconnect with another. */
-export const RT_ERR_TOKEN_EXPIRED = createError('RT_ERR_TOKEN_EXPIRED', 'The token has expired', 401)
 /** The client secret is for another voice agent. */
 export const RT_ERR_OTHER_MODEL = createError<[string]>(
   'RT_ERR_OTHER_MODEL',
@@ -54,8 +54,6 @@ export const RT_ERR_BINARY_FRAME = createError(
 )
 /** A plain request to the path of the WebSocket. */
 export const RT_ERR_UPGRADE_REQUIRED = createError('RT_ERR_UPGRADE_REQUIRED', 'Connect with a WebSocket', 426)
-/** The connection sent more events than `limits.eventsPerSecond`. */
-export const RT_ERR_TOO_MANY_EVENTS = createError('RT_ERR_TOO_MANY_EVENTS', 'Too many events', 429)
 /** More events than the call takes arrived before it began. */
 export const RT_ERR_NOT_STARTED = createError(
   'RT_ERR_NOT_STARTED',

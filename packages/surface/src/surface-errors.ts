@@ -11,10 +11,16 @@ export interface SurfaceErrors {
   readonly BadJson: ErrorClass<[fault: string]>
   /** A query or a body does not match its schema: 400. */
   readonly BadRequest: ErrorClass<[fault: string]>
+  /** The request asks for what the service does not do: 400. */
+  readonly Unsupported: ErrorClass<[what: string]>
+  /** The last message cannot be the input of a run, or there is none: 400. */
+  readonly BadMessage: ErrorClass<[fault: string]>
   /** The request has no token: 401. */
   readonly NoToken: ErrorClass
   /** The token is not valid, for whatever reason: 401. */
   readonly InvalidToken: ErrorClass
+  /** The token of an open connection has expired: 401. */
+  readonly TokenExpired: ErrorClass
   /** The caller lacks the scope: 403. */
   readonly MissingScope: ErrorClass<[scope: string]>
   /** The policy forbids this: 403. */
@@ -29,6 +35,8 @@ export interface SurfaceErrors {
   readonly BodyTooLarge: ErrorClass
   /** The body is not plain JSON in UTF-8: 415. */
   readonly UnsupportedMedia: ErrorClass<[fault: string]>
+  /** A connection sent more events than it may: 429. */
+  readonly TooManyEvents: ErrorClass
   /** The service failed; the log has the cause: 500. */
   readonly Internal: ErrorClass
   /** The codes of refused callers. */
@@ -42,8 +50,11 @@ const COMMON: Readonly<Record<Name, readonly [what: string, message: string, sta
   RegisteredTwice: ['REGISTERED_TWICE', '%p is already registered with the %s: choose another prefix', 500],
   BadJson: ['BAD_JSON', 'Bad JSON: %s', 400],
   BadRequest: ['BAD_REQUEST', 'Bad request: %s', 400],
+  Unsupported: ['UNSUPPORTED', 'Not supported: %s', 400],
+  BadMessage: ['BAD_MESSAGE', 'The last message cannot be sent: %s', 400],
   NoToken: ['NO_TOKEN', 'A token is required', 401],
   InvalidToken: ['INVALID_TOKEN', 'The token is not valid', 401],
+  TokenExpired: ['TOKEN_EXPIRED', 'The token has expired', 401],
   MissingScope: ['MISSING_SCOPE', 'The scope "%s" is required', 403],
   Forbidden: ['FORBIDDEN', 'This is not allowed', 403],
   ForeignUser: ['FOREIGN_USER', 'userId must be your own', 403],
@@ -51,6 +62,7 @@ const COMMON: Readonly<Record<Name, readonly [what: string, message: string, sta
   UnknownRunnable: ['UNKNOWN_RUNNABLE', 'No %s "%s"', 404],
   BodyTooLarge: ['BODY_TOO_LARGE', 'The body is too large', 413],
   UnsupportedMedia: ['UNSUPPORTED_MEDIA_TYPE', 'Unsupported body: %s', 415],
+  TooManyEvents: ['TOO_MANY_EVENTS', 'Too many events', 429],
   Internal: ['INTERNAL', 'Internal Server Error', 500]
 }
 

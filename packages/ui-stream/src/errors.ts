@@ -15,15 +15,10 @@ export const {
   UnknownRunnable: UI_ERR_UNKNOWN_RUNNABLE,
   BodyTooLarge: UI_ERR_BODY_TOO_LARGE,
   UnsupportedMedia: UI_ERR_UNSUPPORTED_MEDIA_TYPE,
-  Internal: UI_ERR_INTERNAL
+  Internal: UI_ERR_INTERNAL,
+  BadMessage: UI_ERR_BAD_MESSAGE
 } = errors
 
-/** The last message cannot be the input of a run. */
-export const UI_ERR_BAD_MESSAGE = createError<[string]>(
-  'UI_ERR_BAD_MESSAGE',
-  'The last message cannot be sent: %s',
-  400
-)
 /** No part of the last message answers what the run waits for. */
 export const UI_ERR_NOTHING_ANSWERED = createError(
   'UI_ERR_NOTHING_ANSWERED',
