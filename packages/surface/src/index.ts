@@ -114,6 +114,14 @@ export {
   tieToClient
 } from './requests/open-replies.ts'
 export {
+  encodeEntry,
+  encodeEvents,
+  encodeLarge,
+  EventStream,
+  MAX_WHOLE,
+  type StreamStart
+} from './sse/event-stream.ts'
+export {
   createSseStream,
   encodeSse,
   SSE_HEADERS,

@@ -1,12 +1,15 @@
-import { encodePieces, isPromise, isShort, type Awaitable, type LogEntry } from '@svc/contract'
-import { createSseStream, type SseProjection } from '@svc/surface'
-import { sizeOfEntry } from '@svc/contract/stores'
+import { isPromise, isShort, type Awaitable, type LogEntry } from '@svc/contract'
+import {
+  createSseStream,
+  encodeEntry,
+  encodeEvents,
+  encodeLarge,
+  MAX_WHOLE,
+  type SseProjection
+} from '@svc/surface'
 import type { TaskEvent } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
-
-/** Events up to this many characters are encoded in one piece. */
-const MAX_WHOLE = 131_072
 
 /** Encodes an event, and the text around its JSON. */
 export interface Frame {
@@ -32,12 +35,17 @@ class EventProjection implements SseProjection {
   readonly head: string | Iterable<string>
   readonly #stream: TaskStream
   readonly #frame: Frame
+  readonly #framing: { before: string; after: string }
 
   constructor(stream: TaskStream, frame: Frame) {
+    const { before = '', after = '' } = frame
     this.#stream = stream
     this.#frame = frame
+    this.#framing = { before: `data: ${before}`, after: `${after}\n\n` }
     const { first } = stream
-    this.head = isShort(first, MAX_WHOLE) ? this.#whole(first) : this.#pieces([first])
+    this.head = isShort(first, MAX_WHOLE)
+      ? encodeEvents([frame.encode(first)], this.#framing)
+      : this.#inPieces([first])
   }
 
   get ended(): boolean {
@@ -46,26 +54,12 @@ class EventProjection implements SseProjection {
 
   encode(entry: LogEntry): Awaitable<string | Iterable<string>> {
     const events = this.#stream.next(entry)
-    if (isPromise(events)) return events.then((all) => this.#pieces(all))
-    if (sizeOfEntry(entry) > MAX_WHOLE) return this.#pieces(events)
-    let text = ''
-    for (const event of events) text += this.#whole(event)
-    return text
+    if (isPromise(events)) return events.then((all) => this.#inPieces(all))
+    return encodeEntry(entry, events.map(this.#frame.encode), this.#framing)
   }
 
-  #whole(event: TaskEvent): string {
-    const { encode, before = '', after = '' } = this.#frame
-    return encodeData(before + JSON.stringify(encode(event)) + after)
-  }
-
-  *#pieces(events: readonly TaskEvent[]): Generator<string, void> {
-    const { encode, before = '', after = '' } = this.#frame
-    const [head, tail] = encodeData(`${before}\u0000${after}`).split('\u0000') as [string, string]
-    for (const event of events) {
-      yield head
-      yield* encodePieces(encode(event))
-      yield tail
-    }
+  #inPieces(events: readonly TaskEvent[]): Iterable<string> {
+    return encodeLarge(events.map(this.#frame.encode), this.#framing)
   }
 }
 

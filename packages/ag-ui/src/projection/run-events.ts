@@ -58,11 +58,12 @@ export class RunEvents {
     return this.#tools.asked
   }
 
-  /** Continues the text under way with an increment, and returns the id of its message; undefined if there is none. */
+  /** Continues the text under way with an increment, and returns the JSON of its event; undefined if there is none. */
   continueText(seq: number, text: string): string | undefined {
     const id = this.#speech.continueText(text)
-    if (id !== undefined) this.run.seq = seq
-    return id
+    if (id === undefined) return undefined
+    this.run.seq = seq
+    return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${JSON.stringify(text)}}`
   }
 
   add(part: NumberedPart): AgUiEvent[] {

@@ -3,6 +3,8 @@ import { sizeOfEntry } from '@svc/contract/stores'
 import {
   conversationFiles,
   createSseStream,
+  encodeEntry,
+  encodeEvents,
   findActiveRun,
   partsOfTurn,
   readPresent,
@@ -16,13 +18,14 @@ import {
   type AddressedRequest,
   type FileUrl,
   type SessionReference,
+  type StreamStart,
   type Turn,
   type WireSurface
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toUserMessage } from '../messages/user-message.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
-import { encodeEntry, encodeEvents, RunStream, type StreamStart } from '../projection/run-stream.ts'
+import { RunStream } from '../projection/run-stream.ts'
 import { knowsOutcomes } from '../wire/input.ts'
 import { THREADS, type ConnectQuery } from './thread-schemas.ts'
 

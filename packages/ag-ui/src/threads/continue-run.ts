@@ -2,6 +2,7 @@ import { reachesOwner, type RunSummary } from '@svc/contract'
 import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_LOG_GONE } from '@svc/contract/errors'
 import {
   answerInputs,
+  encodeEvents,
   mayAnswer,
   readPresent,
   requireRunOf,
@@ -14,7 +15,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_NOTHING_ANSWERED, AGUI_ERR_RUN_ENDED } from '../errors.ts'
 import { runOfCall, toGivenAnswers, type Answers } from '../messages/read-answers.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
-import { encodeEvents } from '../projection/run-stream.ts'
 import { knowsOutcomes, type RunAgentInput } from '../wire/input.ts'
 import { fileUrlIn, sendStream, type Thread } from './connect.ts'
 

@@ -8,6 +8,7 @@ import {
   type WhenBusy
 } from '@svc/contract'
 import {
+  encodeEvents,
   ownerOfSessions,
   requireAllowed,
   requireExposed,
@@ -21,7 +22,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
 import { toInput, toInstructions } from '../messages/to-input.ts'
 import { RunEvents } from '../projection/run-events.ts'
-import { encodeEvents } from '../projection/run-stream.ts'
 import {
   knowsOutcomes,
   readForwarded,

@@ -1,6 +1,6 @@
 import * as client from '@ag-ui/client'
 import * as clientOfCopilotKit from '@ag-ui/client-of-copilotkit'
-import { encodeEvents } from '../../src/projection/run-stream.ts'
+import { encodeEvents } from '@svc/surface'
 import type { AgUiEvent } from '../../src/wire/events.ts'
 
 /** The clients: that of version 1.0, and the last one before it, which CopilotKit and assistant-ui use. */

@@ -1,8 +1,6 @@
 import { Readable } from 'node:stream'
-import { encodePieces, isShort, nextTurn } from '@svc/contract'
-
-/** Characters of JSON that are encoded in one piece. */
-const MAX_WHOLE = 131_072
+import { isShort, nextTurn } from '@svc/contract'
+import { encodeEvents, encodeLarge, MAX_WHOLE } from '@svc/surface'
 
 /** The messages of a reply as server-sent events. A large one is encoded as fast as the client reads, one piece per turn of the event loop. */
 export class FrameStream extends Readable {
@@ -14,7 +12,7 @@ export class FrameStream extends Readable {
 
   /** Adds a message. */
   add(message: object): void {
-    this.addText(isShort(message, MAX_WHOLE) ? `data: ${JSON.stringify(message)}\n\n` : framePieces(message))
+    this.addText(isShort(message, MAX_WHOLE) ? encodeEvents([message]) : encodeLarge([message]))
   }
 
   /** Adds what is encoded already, or will be. */
@@ -71,10 +69,4 @@ export class FrameStream extends Readable {
     else this.#isWanted = this.push(value)
     this.#flow()
   }
-}
-
-function* framePieces(message: object): Generator<string, void> {
-  yield 'data: '
-  yield* encodePieces(message)
-  yield '\n\n'
 }

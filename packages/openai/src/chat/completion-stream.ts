@@ -1,12 +1,9 @@
-import { encodePieces, type LogEntry } from '@svc/contract'
-import type { SseProjection } from '@svc/surface'
+import type { LogEntry } from '@svc/contract'
+import { encodeEvents, encodeLarge, MAX_WHOLE, type SseProjection } from '@svc/surface'
 import { toErrorBody } from '../wire/error-body.ts'
 import { toCallDelta, type CompletionEvent, type EndEvent } from './completion-message.ts'
 import type { CompletionEvents } from './completion-events.ts'
 import type { Chunk, CompletionUsage, Delta, ChatFinishReason } from './completion-schemas.ts'
-
-/** Chunks with texts up to this many characters are encoded in one piece. */
-const MAX_WHOLE = 131_072
 
 const DONE = 'data: [DONE]\n\n'
 const RESTARTED = {
@@ -53,11 +50,12 @@ export class CompletionStream implements SseProjection {
   // Large texts in pieces.
   #encodeAll(events: readonly CompletionEvent[]): string | Iterable<string> {
     const messages = events.flatMap((event) => this.#toMessages(event))
-    if (events.some((event) => 'text' in event && event.text.length > MAX_WHOLE)) return encodeLarge(messages)
-    return messages.map(encodeMessage).join('')
+    const framing = { end: this.#ended ? DONE : '' }
+    const isLarge = events.some((event) => 'text' in event && event.text.length > MAX_WHOLE)
+    return isLarge ? encodeLarge(messages, framing) : encodeEvents(messages, framing)
   }
 
-  #toMessages(event: CompletionEvent): Message[] {
+  #toMessages(event: CompletionEvent): object[] {
     if (this.#ended) return []
     switch (event.type) {
       case 'begin':
@@ -85,19 +83,19 @@ export class CompletionStream implements SseProjection {
     this.#after = `${whole.slice(at + 2)}\n\n`
   }
 
-  #end({ reason, calls, annotations, usage }: EndEvent): Message[] {
+  #end({ reason, calls, annotations, usage }: EndEvent): object[] {
     this.#ended = true
-    const chunks: Message[] = []
+    const chunks: object[] = []
     if (annotations.length > 0) chunks.push(this.#toChunk({ annotations: [...annotations] }))
     if (calls.length > 0) chunks.push(this.#toChunk(toCallDelta(calls, reason === 'function_call')))
     chunks.push(this.#toChunk({}, reason))
     if (this.#includesUsage) chunks.push({ ...this.#toChunk({}), choices: [], usage })
-    return [...chunks, DONE]
+    return chunks
   }
 
-  #fail({ code, message }: { readonly code: string; readonly message: string }): Message[] {
+  #fail({ code, message }: { readonly code: string; readonly message: string }): object[] {
     this.#ended = true
-    return [toErrorBody({ statusCode: 500, code, message }), DONE]
+    return [toErrorBody({ statusCode: 500, code, message })]
   }
 
   #toChunk(delta: Delta, reason: ChatFinishReason | null = null): Chunk {
@@ -109,24 +107,6 @@ export class CompletionStream implements SseProjection {
       model,
       choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
       ...(this.#includesUsage && { usage: null as CompletionUsage | null })
-    }
-  }
-}
-
-/** The JSON of a message, or a message as it is sent. */
-type Message = object | typeof DONE
-
-function encodeMessage(message: Message): string {
-  return typeof message === 'string' ? message : `data: ${JSON.stringify(message)}\n\n`
-}
-
-function* encodeLarge(messages: readonly Message[]): Generator<string, void> {
-  for (const message of messages) {
-    if (typeof message === 'string') yield message
-    else {
-      yield 'data: '
-      yield* encodePieces(message)
-      yield '\n\n'
     }
   }
 }

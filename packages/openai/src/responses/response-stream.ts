@@ -1,13 +1,12 @@
-import { encodePieces, isShort, type LogEntry } from '@svc/contract'
-import type { SseProjection } from '@svc/surface'
+import { isShort, type LogEntry } from '@svc/contract'
+import { encodeEvents, encodeLarge, MAX_WHOLE, type SseProjection } from '@svc/surface'
 import { sizeOfEntry } from '@svc/contract/stores'
 import type { ResponseEvent } from '../wire/response-events.ts'
 import type { ResponseBuilder } from './response-builder.ts'
 
 /** The last message of a stream. */
 const DONE = 'data: [DONE]\n\n'
-/** What is made of up to this many characters of the log is encoded in one piece. */
-const MAX_WHOLE = 131_072
+const before = ({ type }: ResponseEvent) => `event: ${type}\ndata: `
 
 /** The log of a run as the stream of one of its responses, which ends with it. */
 export class ResponseStream implements SseProjection {
@@ -48,11 +47,8 @@ export class ResponseStream implements SseProjection {
     const news = events.filter((event) => event.sequence_number > this.#startingAfter)
     // Events repeat what the log has so far.
     const isLarge = this.#size > MAX_WHOLE && !news.every((event) => isShort(event, MAX_WHOLE))
-    return isLarge ? this.#encodeLarge(news) : news.map(encodeEvent).join('') + this.#end
-  }
-
-  get #end(): string {
-    return this.#ended ? DONE : ''
+    const framing = { before, end: this.#ended ? DONE : '' }
+    return isLarge ? encodeLarge(news, framing) : encodeEvents(news, framing)
   }
 
   #encodeDelta(
@@ -62,17 +58,4 @@ export class ResponseStream implements SseProjection {
     if (sequence <= this.#startingAfter || this.#builder.id !== this.#id) return ''
     return `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":${sequence},"item_id":"${id}","output_index":${index},"content_index":0,"delta":${JSON.stringify(delta)},"logprobs":[]}\n\n`
   }
-
-  *#encodeLarge(events: readonly ResponseEvent[]): Generator<string, void> {
-    for (const event of events) {
-      yield `event: ${event.type}\ndata: `
-      yield* encodePieces(event)
-      yield '\n\n'
-    }
-    yield this.#end
-  }
-}
-
-function encodeEvent(event: ResponseEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

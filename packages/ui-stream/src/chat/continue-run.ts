@@ -3,6 +3,7 @@ import {
   answerInputs,
   conversationFiles,
   createSseStream,
+  encodeEvents,
   readPresent,
   requireRunOf,
   SSE_HEADERS,
@@ -10,12 +11,13 @@ import {
   type AddressedRequest,
   type FileUrl,
   type SessionReference,
+  type StreamStart,
   type WireSurface
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED } from '../errors.ts'
 import { readAnswers } from '../messages/read-answers.ts'
-import { ChatStream, type StreamStart } from '../projection/chat-stream.ts'
+import { ChatStream } from '../projection/chat-stream.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
 import { UI_STREAM_HEADER } from '../wire/chunks.ts'
 import type { UiMessage } from '../wire/messages.ts'
@@ -75,7 +77,7 @@ export async function continueRun(
   tieToClient(surface.replies, reply)
   return sendStream(surface, reply, runId, chunks, {
     after: seen,
-    head: chunks.resume(),
+    head: encodeEvents(chunks.resume()),
     answered: answers.map(({ inputId }) => inputId)
   })
 }

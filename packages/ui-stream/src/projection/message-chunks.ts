@@ -54,11 +54,12 @@ export class MessageChunks {
     return this.#tools.asked
   }
 
-  /** Continues the text under way with an increment, and returns the id of that text; undefined if there is none. */
+  /** Continues the text under way with an increment, and returns the JSON of its chunk; undefined if there is none. */
   continueText(seq: number, text: string): string | undefined {
     const id = this.#speech.extend(text)
-    if (id !== undefined) this.run.seq = seq
-    return id
+    if (id === undefined) return undefined
+    this.run.seq = seq
+    return `{"type":"text-delta","id":"${id}","delta":${JSON.stringify(text)}}`
   }
 
   get #runId(): string {

@@ -1,7 +1,8 @@
 import type { NumberedPart, Part } from '@svc/registry'
 import { entryFromJson } from '@svc/contract/stores'
+import type { StreamStart } from '@svc/surface'
 import t from 'tap'
-import { ChatStream, type StreamStart } from '../../src/projection/chat-stream.ts'
+import { ChatStream } from '../../src/projection/chat-stream.ts'
 import { MessageChunks } from '../../src/projection/message-chunks.ts'
 import type { UiChunk } from '../../src/wire/chunks.ts'
 
