@@ -29,6 +29,16 @@ for (const [where, stores] of [
     const canceled = await start('canceled')
     const last = await start('last')
     t.equal((await engine.find(last.runId))?.status, 'submitted')
+    const { runs } = await engine.list({ limit: 10 })
+    t.same(
+      runs.map(({ runId, queuePosition }) => [runId, queuePosition]).toSorted(),
+      [
+        [first.runId, null],
+        [canceled.runId, 1],
+        [last.runId, 2]
+      ].toSorted(),
+      'a list has the places of those that wait'
+    )
     const places: unknown[] = []
     t.teardown(engine.followTransients(last.runId, ({ part }) => places.push(part.value)))
     t.ok(await canceled.cancel(), 'a queued run can be canceled')
