@@ -16,6 +16,7 @@ import {
   DEFAULT_PROVIDER_KEY_HEADERS,
   namedRunnablesSchema,
   POLICY_OPTIONS,
+  SHARED_OPTIONS,
   splitRegisterOptions,
   type Lookup,
   type NamedRunnables,
@@ -48,9 +49,9 @@ import { PROTOCOL_VERSIONS, ProtocolVersionSchema, type ProtocolVersion } from '
 
 /** Limits of request bodies. */
 export interface A2aLimits {
-  /** Bytes of a request body; default 1,048,576. */
+  /** Bytes of a request body; default that of `@svc/registry`, else 1,048,576. */
   bodyLimit?: number
-  /** Levels of nesting of a request body; default 64. */
+  /** Levels of nesting of a request body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
 }
 
@@ -127,7 +128,7 @@ export interface A2aOptions {
   extensions?: readonly AgentExtension[]
   /** Limits of request bodies. */
   limits?: A2aLimits
-  /** Milliseconds between comments on a silent event stream; default 15,000. */
+  /** Milliseconds between comments on a silent event stream; default that of `@svc/registry`, else 15,000. */
   heartbeat?: number
   /** Serves gRPC too, on a port of its own: `grpcBinding()` of `@svc/a2a/grpc`. */
   grpc?: GrpcBinding
@@ -210,9 +211,9 @@ export const A2aOptionsSchema = optionsSchema<A2aOptions>({
   extensions: ExtensionsSchema,
   limits: optionsSchema<A2aLimits>({
     bodyLimit: Type.Integer({ minimum: 1 }),
-    jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 })
+    jsonDepth: SHARED_OPTIONS.jsonDepth
   }),
-  heartbeat: milliseconds,
+  heartbeat: SHARED_OPTIONS.heartbeat,
   grpc: Type.Unsafe<GrpcBinding>(Type.Object({ listen: fn }))
 })
 
@@ -227,10 +228,8 @@ const DEFAULTS = Object.freeze({
   reply: 'task',
   replyTimeout: 10_000,
   inlineFiles: 0,
-  exposeToolResults: false,
-  heartbeat: 15_000
+  exposeToolResults: false
 })
-const DEFAULT_LIMITS: Readonly<Required<A2aLimits>> = Object.freeze({ bodyLimit: 1_048_576, jsonDepth: 64 })
 
 /** Validates the options and fills in the defaults. @throws A2A_ERR_BAD_OPTION */
 export function resolveOptions(given: A2aOptions & RegisterOptions) {
@@ -253,8 +252,7 @@ export function resolveOptions(given: A2aOptions & RegisterOptions) {
     ...defined(options),
     basePath: `${prefix}${basePath}`.replace(/\/+$/, ''),
     push: push === true ? {} : push,
-    bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,
-    jsonDepth: limits?.jsonDepth ?? DEFAULT_LIMITS.jsonDepth,
+    ...defined({ bodyLimit: limits?.bodyLimit, jsonDepth: limits?.jsonDepth }),
     registerOptions
   }
 }

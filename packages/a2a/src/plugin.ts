@@ -29,7 +29,7 @@ const WIRE = {
 /** Serves agents over A2A; registers the run engine if the app has none. */
 async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions): Promise<void> {
   const settings = resolveOptions(options)
-  const { agents, basePath, agentPath, versions, bodyLimit, jsonDepth } = settings
+  const { agents, basePath, agentPath, versions } = settings
   const grpc = settings.grpc && new GrpcPort(settings.grpc)
   const wire: WireDescription = {
     ...WIRE,
@@ -54,6 +54,7 @@ async function a2a(app: FastifyInstance, options: A2aOptions & RegisterOptions):
       agentRestRoutes(scope, basePath, binding, paths)
       agentFileRoute(scope, basePath, binding, paths)
       scope.addHook('onReady', async () => surface.pushes?.resume())
+      const { bodyLimit, jsonDepth } = shared
       grpc?.openWith(scope, { surface, versions, bodyLimit, jsonDepth })
       scope.addHook('onClose', async () => surface.pushes?.close())
     }

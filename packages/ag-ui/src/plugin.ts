@@ -1,4 +1,10 @@
-import { openSurface, resolveWireOptions, type WireDescription, type WireOptions } from '@svc/surface'
+import {
+  CONVERSATION_DEFAULTS,
+  openSurface,
+  resolveWireOptions,
+  type WireDescription,
+  type WireOptions
+} from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { errors } from './surface-errors.ts'
@@ -15,6 +21,7 @@ const WIRE: WireDescription = {
     tags: [{ name: 'Runs', description: 'The Agent-User Interaction protocol, version 1.0' }]
   },
   errors,
+  defaults: CONVERSATION_DEFAULTS,
   toBody: ({ message, code, ...about }, request) => ({
     type: 'RUN_ERROR',
     message,

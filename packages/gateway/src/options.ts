@@ -12,9 +12,9 @@ import {
   type OnDisconnect
 } from '@svc/contract'
 import {
-  CLIENT_OPTIONS,
   EXPOSED_OPTIONS,
   POLICY_OPTIONS,
+  SHARED_OPTIONS,
   splitRegisterOptions,
   type ExposedOptions,
   type PolicyOptions,
@@ -45,7 +45,7 @@ export type GatewayTransport = 'polling' | 'websocket'
 export interface GatewayLimits {
   /** Bytes of a message; default 1,000,000. */
   payload?: number
-  /** Levels of objects and lists in a payload; default 64. */
+  /** Levels of objects and lists in a payload; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
   /** Packets of one connection, of every type but `voice.audio`; default 50. */
   eventsPerSecond?: number
@@ -80,9 +80,9 @@ export interface GatewayOptions extends ExposedOptions, PolicyOptions<HandshakeC
   limits?: GatewayLimits
   /** For runs whose payload does not choose; default `cancel`. */
   onDisconnect?: OnDisconnect
-  /** Whether runs take `instructions` of their callers; default `false`. */
+  /** Whether runs take `instructions` of their callers; default that of `@svc/registry`, else `false`. */
   clientInstructions?: boolean
-  /** Whether runs take `tools` that their callers serve; default `false`. */
+  /** Whether runs take `tools` that their callers serve; default that of `@svc/registry`, else `false`. */
   clientTools?: boolean
   /** Milliseconds after a disconnect until its runs are canceled; default 10,000. */
   reconnectGrace?: number
@@ -110,7 +110,7 @@ export const GatewayOptionsSchema = optionsSchema<GatewayOptions>({
   cors: Type.Unsafe<boolean | GatewayCors>(Type.Union([Type.Boolean(), CorsOptionsSchema])),
   limits: optionsSchema<GatewayLimits>({
     payload: bound,
-    jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 }),
+    jsonDepth: SHARED_OPTIONS.jsonDepth,
     eventsPerSecond: bound,
     audioBytesPerSecond: bound,
     runs: bound,
@@ -118,7 +118,8 @@ export const GatewayOptionsSchema = optionsSchema<GatewayOptions>({
     waiting: bound
   }),
   onDisconnect: OnDisconnectSchema,
-  ...CLIENT_OPTIONS,
+  clientInstructions: SHARED_OPTIONS.clientInstructions,
+  clientTools: SHARED_OPTIONS.clientTools,
   reconnectGrace: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   exposeToolArgs: Type.Boolean(),
   asyncApi: Type.Unsafe<boolean | AsyncApiOptions>(Type.Union([Type.Boolean(), AsyncApiOptionsSchema]))
@@ -129,15 +130,15 @@ const DEFAULTS = Object.freeze({
   path: '/socket.io',
   cookieName: 'token',
   onDisconnect: 'cancel',
-  clientInstructions: false,
-  clientTools: false,
   reconnectGrace: 10_000,
   exposeToolArgs: false
 })
 
-const DEFAULT_LIMITS: Readonly<Required<GatewayLimits>> = Object.freeze({
+/** What has no default of the engine. */
+type OwnLimits = Required<Omit<GatewayLimits, 'jsonDepth'>>
+
+const DEFAULT_LIMITS: Readonly<OwnLimits> = Object.freeze({
   payload: 1_000_000,
-  jsonDepth: 64,
   eventsPerSecond: 50,
   audioBytesPerSecond: 2_000_000,
   runs: 16,
@@ -163,6 +164,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
     ...defined(options),
     middleware: (Array.isArray(middleware) ? middleware : [middleware]) as readonly GatewayMiddleware[],
     cors: cors === true ? { origin: '*' } : cors === false ? undefined : cors,
+    ...defined({ jsonDepth: options.limits?.jsonDepth }),
     limits: resolveLimits(options.limits),
     asyncApi: resolveAsyncApi(options.asyncApi)
   }
@@ -170,9 +172,7 @@ export function resolveOptions(given: GatewayOptions & RegisterOptions) {
 export type GatewaySettings = ReturnType<typeof resolveOptions>
 
 /** Fills in the default limits; given ones may be inherited, as in a class of settings. */
-export function resolveLimits(limits: GatewayLimits = {}): Required<GatewayLimits> {
-  const names = Object.keys(DEFAULT_LIMITS) as (keyof GatewayLimits)[]
-  return Object.fromEntries(
-    names.map((name) => [name, limits[name] ?? DEFAULT_LIMITS[name]])
-  ) as Required<GatewayLimits>
+export function resolveLimits(limits: GatewayLimits = {}): OwnLimits {
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof OwnLimits)[]
+  return Object.fromEntries(names.map((name) => [name, limits[name] ?? DEFAULT_LIMITS[name]])) as OwnLimits
 }

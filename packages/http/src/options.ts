@@ -4,7 +4,6 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import {
   defined,
   functionSchema,
-  millisecondsSchema,
   OnDisconnectSchema,
   optionsSchema,
   requireOptions,
@@ -13,10 +12,10 @@ import {
   type OnDisconnect
 } from '@svc/contract'
 import {
-  CLIENT_OPTIONS,
   DEFAULT_PROVIDER_KEY_HEADERS,
   EXPOSED_OPTIONS,
   POLICY_OPTIONS,
+  SHARED_OPTIONS,
   splitRegisterOptions,
   type NamedRunnables,
   type Registry
@@ -45,9 +44,9 @@ export type HttpMiddleware = onRequestHookHandler | HttpHooks
 
 /** Limits of request bodies. */
 export interface HttpLimits {
-  /** Bytes of a request body; default 1,048,576. */
+  /** Bytes of a request body; default that of `@svc/registry`, else 1,048,576. */
   bodyLimit?: number
-  /** Levels of objects and lists in a request body; default 64. */
+  /** Levels of objects and lists in a request body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
 }
 
@@ -87,13 +86,13 @@ export interface HttpOptions {
   limits?: HttpLimits
   /** `cancel` or `continue`, for runs whose body does not choose; default `cancel`. */
   onDisconnect?: OnDisconnect
-  /** Whether runs take `instructions` of their callers; default `false`. */
+  /** Whether runs take `instructions` of their callers; default that of `@svc/registry`, else `false`. */
   clientInstructions?: boolean
-  /** Whether runs take `tools` that their callers serve; default `false`. */
+  /** Whether runs take `tools` that their callers serve; default that of `@svc/registry`, else `false`. */
   clientTools?: boolean
   /** The OpenAPI document and its page: `true` or SwaggerOptions; default `false`. */
   swagger?: boolean | SwaggerOptions
-  /** Milliseconds between comments on a silent event stream; default 15,000. */
+  /** Milliseconds between comments on a silent event stream; default that of `@svc/registry`, else 15,000. */
   heartbeat?: number
 }
 
@@ -139,28 +138,25 @@ export const HttpOptionsSchema = optionsSchema<HttpOptions>({
     '`{ bodyLimit?, jsonDepth? }`',
     optionsSchema<HttpLimits>({
       bodyLimit: Type.Integer({ minimum: 1 }),
-      jsonDepth: Type.Integer({ minimum: 1, maximum: 1000 })
+      jsonDepth: SHARED_OPTIONS.jsonDepth
     })
   ),
   onDisconnect: described(
     '`cancel` or `continue`, for runs whose body does not choose; default `cancel`',
     OnDisconnectSchema
   ),
-  ...CLIENT_OPTIONS,
+  clientInstructions: SHARED_OPTIONS.clientInstructions,
+  clientTools: SHARED_OPTIONS.clientTools,
   swagger: Type.Union([Type.Boolean(), SwaggerOptionsSchema], {
     description: 'The OpenAPI document and its page: `true` or SwaggerOptions; default `false`'
   }),
-  heartbeat: millisecondsSchema('Milliseconds between comments on a silent event stream; default 15,000')
+  heartbeat: SHARED_OPTIONS.heartbeat
 })
 
 const DEFAULTS = Object.freeze({
   onDisconnect: 'cancel',
-  clientInstructions: false,
-  clientTools: false,
-  heartbeat: 15_000,
   providerKeyHeaders: DEFAULT_PROVIDER_KEY_HEADERS
 })
-const DEFAULT_LIMITS: Readonly<Required<HttpLimits>> = Object.freeze({ bodyLimit: 1_048_576, jsonDepth: 64 })
 
 /** Validates the options and fills in the defaults. @throws HTTP_ERR_BAD_OPTION */
 export function resolveOptions(given: HttpOptions & RegisterOptions) {
@@ -171,8 +167,7 @@ export function resolveOptions(given: HttpOptions & RegisterOptions) {
   return {
     ...DEFAULTS,
     ...defined(options),
-    bodyLimit: limits?.bodyLimit ?? DEFAULT_LIMITS.bodyLimit,
-    jsonDepth: limits?.jsonDepth ?? DEFAULT_LIMITS.jsonDepth,
+    ...defined({ bodyLimit: limits?.bodyLimit, jsonDepth: limits?.jsonDepth }),
     uploadLimits: fileUpload ? resolveUploadLimits(fileUpload) : undefined,
     middleware: (Array.isArray(hooks) ? hooks : [hooks]) as readonly HttpMiddleware[],
     swagger: resolveSwagger(options.swagger),

@@ -7,6 +7,7 @@ import {
   OpenReplies,
   requireFreePlace,
   requireStrictJson,
+  resolveSharedOptions,
   rootOf,
   warnOfTimeouts,
   type AddressedRequest,
@@ -59,13 +60,13 @@ export async function serve(
   engine?: RegistryPluginOptions
 ): Promise<OpenApi | undefined> {
   const settings = resolveOptions(options)
-  const { registerOptions, bodyLimit, jsonDepth, middleware, onDisconnect, heartbeat } = settings
+  const { registerOptions, middleware, onDisconnect } = settings
   const { cors, rateLimit, providerKeyHeaders, swagger, uploadLimits, url } = settings
-  const { clientInstructions, clientTools } = settings
   await ensureEngine(app, '@svc/http', engine)
   warnOfTimeouts(app)
 
   const { runs, registry } = app
+  const { bodyLimit, jsonDepth, ...shared } = resolveSharedOptions(settings, runs.surfaces.shared)
   const named = listNamed(settings, HTTP_ERR_BAD_OPTION)
   const policy = await createPolicy(settings, runs.surfaces.policy, app.log)
   const documented = {
@@ -91,7 +92,6 @@ export async function serve(
       },
       policy
     })
-    const accepted = { providerKeyHeaders, clientInstructions, clientTools, onDisconnect }
     const place = { url: url?.replace(/\/+$/, ''), prefix: plain.prefix.replace(/\/+$/, '') }
     const baseOf = (request: AddressedRequest) => basePathOf(place, request)
     const surface = {
@@ -100,9 +100,10 @@ export async function serve(
       policy,
       errors,
       replies,
-      heartbeat,
       baseOf,
-      ...accepted
+      providerKeyHeaders,
+      onDisconnect,
+      ...shared
     }
     const scope = plain.withTypeProvider<TypeBoxTypeProvider>()
     scope.setErrorHandler(handleError)

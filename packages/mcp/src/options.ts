@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import {
   EXPOSED_OPTIONS,
   POLICY_OPTIONS,
+  SHARED_OPTIONS,
   splitRegisterOptions,
   type NamedRunnables,
   type PolicyOptions,
@@ -64,11 +65,11 @@ export interface McpOptions extends PolicyOptions {
   pollInterval?: number
   /** Bytes up to which an image, audio or text file is in the result itself; larger ones are linked; default 1,048,576. */
   inlineLimit?: number
-  /** Bytes of a body; default 4,194,304. */
+  /** Bytes of a body; default that of `@svc/registry`, else 4,194,304. */
   bodyLimit?: number
-  /** Levels of objects and lists in a body; default 64. */
+  /** Levels of objects and lists in a body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
-  /** Milliseconds of silence after which the reply to a call becomes a stream, and between comments that keep it alive; default 15,000. */
+  /** Milliseconds of silence after which the reply to a call becomes a stream, and between comments that keep it alive; default that of `@svc/registry`, else 15,000. */
   heartbeat?: number
 }
 
@@ -91,9 +92,9 @@ export const McpOptionsSchema = optionsSchema<McpOptions>({
   taskAfter: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
   pollInterval: Type.Integer({ minimum: 1, maximum: MAX_TIMER }),
   inlineLimit: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
-  bodyLimit: Type.Integer({ minimum: 1_024, maximum: MAX_TIMER }),
-  jsonDepth: Type.Integer({ minimum: 1, maximum: 1_000 }),
-  heartbeat: Type.Integer({ minimum: 1, maximum: MAX_TIMER })
+  bodyLimit: SHARED_OPTIONS.bodyLimit,
+  jsonDepth: SHARED_OPTIONS.jsonDepth,
+  heartbeat: SHARED_OPTIONS.heartbeat
 })
 
 const DEFAULTS = Object.freeze({
@@ -104,10 +105,7 @@ const DEFAULTS = Object.freeze({
   onDisconnect: 'continue',
   taskAfter: 2_000,
   pollInterval: 1_000,
-  inlineLimit: 1_048_576,
-  bodyLimit: 4_194_304,
-  jsonDepth: 64,
-  heartbeat: 15_000
+  inlineLimit: 1_048_576
 })
 
 /** Validates the options and fills in the defaults. @throws MCP_ERR_BAD_OPTION */

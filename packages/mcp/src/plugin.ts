@@ -16,6 +16,7 @@ const WIRE = {
   path: '/mcp',
   document: '/mcp/openapi.json',
   errors,
+  defaults: { bodyLimit: 4_194_304 },
   toBody: toRpcBody
 }
 const TAGS = [{ name: 'MCP', description: 'The Model Context Protocol' }]

@@ -20,9 +20,9 @@ export const OpenAiOptionsSchema = optionsSchema<OpenAiOptions>({
   toolCalls: Type.Union([Type.Literal('mcp_call'), Type.Literal('none')])
 })
 
-/** Validates the options of the plugin and fills in the defaults. @throws OPENAI_ERR_BAD_OPTION */
+/** Validates the options of the plugin and fills in its defaults. @throws OPENAI_ERR_BAD_OPTION */
 export function resolveOptions(given: OpenAiOptions & RegisterOptions) {
-  const own = { onDisconnect: 'cancel' } as const
-  const settings = resolveWireOptions(given, OPENAI_ERR_BAD_OPTION, own, OpenAiOptionsSchema)
-  return { ...settings, toolCalls: given.toolCalls ?? ('mcp_call' as const) }
+  const settings = resolveWireOptions(given, OPENAI_ERR_BAD_OPTION, OpenAiOptionsSchema)
+  const { toolCalls = 'mcp_call' } = given
+  return { onDisconnect: 'cancel' as const, ...settings, toolCalls }
 }

@@ -1,4 +1,4 @@
-import { openSurface, type WireDescription } from '@svc/surface'
+import { CONVERSATION_DEFAULTS, openSurface, type WireDescription } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { completionRoutes } from './chat/completion-routes.ts'
@@ -24,6 +24,7 @@ const WIRE: WireDescription = {
     ]
   },
   errors,
+  defaults: CONVERSATION_DEFAULTS,
   toBody: toErrorBody,
   ignoresQueries: true,
   // Only the body says of which model.

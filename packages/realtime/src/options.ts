@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import {
-  CLIENT_OPTIONS,
   EXPOSED_OPTIONS,
   POLICY_OPTIONS,
+  SHARED_OPTIONS,
   splitRegisterOptions,
   type NamedRunnables,
   type PolicyOptions,
@@ -16,7 +16,7 @@ import { RT_ERR_BAD_OPTION } from './errors.ts'
 export interface RealtimeLimits {
   /** Bytes of an event; default 1,048,576. */
   payload?: number
-  /** Levels of objects and lists in an event; default 64. */
+  /** Levels of objects and lists in an event; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
   /** Events of one connection; default 200. */
   eventsPerSecond?: number
@@ -28,9 +28,9 @@ export interface RealtimeOptions extends PolicyOptions {
   agents?: NamedRunnables
   /** Where else to look up voice agents; `false`: nowhere; default `fastify.registry`. */
   registry?: Registry | false
-  /** Whether sessions take `instructions` of their clients; default `true`. */
+  /** Whether sessions take `instructions` of their clients; default that of `@svc/registry`, else `true`. */
   clientInstructions?: boolean
-  /** Whether sessions take `tools` that their clients serve; default `true`. */
+  /** Whether sessions take `tools` that their clients serve; default that of `@svc/registry`, else `true`. */
   clientTools?: boolean
   /** At least 32 characters to encrypt client secrets with, the same on every node; default, for one node: random. */
   secret?: string
@@ -40,7 +40,7 @@ export interface RealtimeOptions extends PolicyOptions {
   handshakeTimeout?: number
   /** Milliseconds for a lost connection to come back with `?call=`; default 10,000. */
   reconnectGrace?: number
-  /** Milliseconds between pings; a client that answers none is disconnected; default 15,000. */
+  /** Milliseconds between pings; a client that answers none is disconnected; default that of `@svc/registry`, else 15,000. */
   heartbeat?: number
   limits?: RealtimeLimits
 }
@@ -51,39 +51,33 @@ export const RealtimeOptionsSchema = optionsSchema<RealtimeOptions>({
   agents: EXPOSED_OPTIONS.agents,
   registry: EXPOSED_OPTIONS.registry,
   ...POLICY_OPTIONS,
-  ...CLIENT_OPTIONS,
+  clientInstructions: SHARED_OPTIONS.clientInstructions,
+  clientTools: SHARED_OPTIONS.clientTools,
   secret: Type.String({ minLength: 32 }),
   secretLifetime: Type.Integer({ minimum: 10, maximum: 7_200 }),
   handshakeTimeout: bound,
   reconnectGrace: Type.Integer({ minimum: 0, maximum: MAX_TIMER }),
-  heartbeat: bound,
+  heartbeat: SHARED_OPTIONS.heartbeat,
   limits: optionsSchema<RealtimeLimits>({
     payload: bound,
-    jsonDepth: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    jsonDepth: SHARED_OPTIONS.jsonDepth,
     eventsPerSecond: bound
   })
 })
 
 const DEFAULTS = Object.freeze({
-  clientInstructions: true,
-  clientTools: true,
   secretLifetime: 600,
   handshakeTimeout: 10_000,
-  reconnectGrace: 10_000,
-  heartbeat: 15_000
+  reconnectGrace: 10_000
 })
-const DEFAULT_LIMITS: Readonly<Required<RealtimeLimits>> = Object.freeze({
-  payload: 1_048_576,
-  jsonDepth: 64,
-  eventsPerSecond: 200
-})
+const DEFAULT_LIMITS = Object.freeze({ payload: 1_048_576, eventsPerSecond: 200 })
 
 /** Validates the options and fills in the defaults. @throws RT_ERR_BAD_OPTION */
 export function resolveOptions(given: RealtimeOptions & RegisterOptions) {
   const { options, registerOptions } = splitRegisterOptions<RealtimeOptions>(given)
   requireOptions(RealtimeOptionsSchema, options, RT_ERR_BAD_OPTION)
   const limits = { ...DEFAULT_LIMITS, ...defined(options.limits ?? {}) }
-  const { payload: bodyLimit, jsonDepth } = limits
-  return { ...DEFAULTS, ...defined(options), limits, bodyLimit, jsonDepth, registerOptions }
+  const { payload: bodyLimit, jsonDepth } = options.limits ?? {}
+  return { ...DEFAULTS, ...defined(options), ...defined({ bodyLimit, jsonDepth }), limits, registerOptions }
 }
 export type RealtimeSettings = ReturnType<typeof resolveOptions>

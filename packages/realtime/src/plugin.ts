@@ -16,6 +16,7 @@ const WIRE: WireDescription = {
   pathName: 'path',
   kinds: ['agent'],
   errors,
+  defaults: { clientInstructions: true, clientTools: true },
   toBody: toErrorBody,
   ignoresQueries: true
 }

@@ -1,4 +1,10 @@
 export { Exposed, Surfaces, WireSchema } from './access/surfaces.ts'
+export {
+  resolveSharedOptions,
+  SHARED_OPTIONS,
+  type SharedOptions,
+  type SharedSettings
+} from './access/shared-options.ts'
 export { POLICY_OPTIONS, resolvePolicy, type Policy, type PolicyOptions } from './access/policy.ts'
 export {
   findEntry,

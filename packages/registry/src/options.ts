@@ -14,6 +14,7 @@ import {
   type Stores
 } from '@svc/contract'
 import { REG_ERR_BAD_OPTION } from '@svc/contract/errors'
+import { SHARED_OPTIONS, type SharedOptions } from './access/shared-options.ts'
 
 /** Options of a registry. */
 export interface RegistryOptions {
@@ -140,7 +141,7 @@ export interface RecordOptions {
 const RecordSchema = optionsSchema<RecordOptions>({ input: Type.Boolean(), files: Type.Boolean() })
 
 /** Options of a run engine; every one has a default. */
-export interface RunEngineOptions {
+export interface RunEngineOptions extends SharedOptions {
   /** Default: in memory. */
   stores?: Stores | undefined
   events?: EventBus | undefined
@@ -224,7 +225,8 @@ const PLUGIN_FIELDS = {
   resumeWithServerKey: Type.Boolean(),
   hosts: Type.Array(Type.String({ minLength: 1 })),
   authenticate: functionSchema<Authenticate>(),
-  authorize: functionSchema<Authorize>()
+  authorize: functionSchema<Authorize>(),
+  ...SHARED_OPTIONS
 }
 
 const EngineOptionsSchema = optionsSchema<RunEngineOptions>({

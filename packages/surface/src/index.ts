@@ -1,6 +1,5 @@
 export {
   admitRun,
-  CLIENT_OPTIONS,
   DEFAULT_PROVIDER_KEY_HEADERS,
   missingScope,
   ProviderKeys,
@@ -39,6 +38,7 @@ export {
   EXPOSED_OPTIONS,
   listNamed,
   namedRunnablesSchema,
+  CONVERSATION_DEFAULTS,
   resolveWireOptions,
   WIRE_OPTIONS,
   WireOptionsSchema,
@@ -165,6 +165,8 @@ export {
   namedEntries,
   partsOfTurn,
   POLICY_OPTIONS,
+  resolveSharedOptions,
+  SHARED_OPTIONS,
   presentOf,
   readPresent,
   readTarget,

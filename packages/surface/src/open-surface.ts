@@ -12,11 +12,14 @@ import {
   ensureEngine,
   requireFreePlace,
   resolvePolicy,
+  resolveSharedOptions,
   rootOf,
   warnOfTimeouts,
   type Exposed,
   type Policy,
-  type PolicyOptions
+  type PolicyOptions,
+  type SharedOptions,
+  type SharedSettings
 } from '@svc/registry/engine'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import { DEFAULT_PROVIDER_KEY_HEADERS, type AdmittingSurface } from './access/admit-run.ts'
@@ -31,11 +34,9 @@ import type { SurfaceErrors } from './surface-errors.ts'
 
 /** What a plugin exposes and to whom, from its options. */
 export interface SurfaceSettings<C extends Credentials = Credentials>
-  extends ExposedOptions, PolicyOptions<C> {
+  extends ExposedOptions, PolicyOptions<C>, Readonly<SharedOptions> {
   readonly registry?: Registry | false
   readonly providerKeyHeaders?: Readonly<Record<string, string>>
-  readonly clientInstructions?: boolean
-  readonly clientTools?: boolean
 }
 
 /** The plugin that opens a surface. */
@@ -51,6 +52,8 @@ export interface SurfaceDescription {
   readonly named?: readonly Runnable[] | undefined
   /** Default: that of its options and of the app. */
   readonly policy?: Policy
+  /** Its own defaults of the options that neither it nor the engine has. */
+  readonly defaults?: SharedOptions
 }
 
 /** Where a surface is. */
@@ -65,7 +68,8 @@ export interface SurfaceAddress {
 }
 
 /** What all surfaces share, over HTTP or not. */
-export interface Surface<S = SurfaceSettings, C extends Credentials = Credentials> extends AdmittingSurface {
+export interface Surface<S = SurfaceSettings, C extends Credentials = Credentials>
+  extends AdmittingSurface, SharedSettings {
   readonly runs: RunEngine
   readonly exposed: Exposed
   readonly policy: Policy<C>
@@ -80,12 +84,11 @@ export interface Surface<S = SurfaceSettings, C extends Credentials = Credential
  */
 export function exposeSurface<C extends Credentials, S extends SurfaceSettings<C>>(
   app: FastifyInstance,
-  { plugin, name, errors, kinds, ...given }: SurfaceDescription,
+  { plugin, name, errors, kinds, defaults, ...given }: SurfaceDescription,
   { place, owner = rootOf(app), path, document }: SurfaceAddress,
   settings: S & SurfaceSettings<C>
 ): Surface<S, C> {
   const { runs, registry, log } = app
-  const { clientInstructions = false, clientTools = false } = settings
   const named = 'named' in given ? given.named : listNamed(settings, errors.BadOption)
   requireFreePlace(owner, plugin, place, (taken) => new errors.RegisteredTwice(taken))
   const policy = given.policy ?? resolvePolicy(settings, runs.surfaces.policy)
@@ -98,7 +101,8 @@ export function exposeSurface<C extends Credentials, S extends SurfaceSettings<C
     ...defined({ kinds })
   })
   const { providerKeyHeaders = DEFAULT_PROVIDER_KEY_HEADERS } = settings
-  return { runs, exposed, policy, errors, log, settings, providerKeyHeaders, clientInstructions, clientTools }
+  const shared = resolveSharedOptions(settings, runs.surfaces.shared, defaults)
+  return { runs, exposed, policy, errors, log, settings, providerKeyHeaders, ...shared }
 }
 
 /** What a wire over HTTP takes of its options besides. */
@@ -106,9 +110,6 @@ export interface WireScopeSettings extends SurfaceSettings {
   readonly url?: string
   /** Default `continue`. */
   readonly onDisconnect?: OnDisconnect
-  readonly heartbeat: number
-  readonly bodyLimit: number
-  readonly jsonDepth: number
   readonly registerOptions: RegisterOptions
 }
 
@@ -121,8 +122,6 @@ export interface WireSurface<S = WireScopeSettings> extends Surface<S> {
   readonly prefix: string
   /** For runs whose request does not choose. */
   readonly onDisconnect: OnDisconnect
-  /** Milliseconds between comments on a silent stream. */
-  readonly heartbeat: number
 }
 
 /** What a wire over HTTP is, with paths below its prefix. */
@@ -173,13 +172,14 @@ export async function openSurface<S extends WireScopeSettings>(
   { prepare, guard = guardBy(wire), add }: WireRoutes<S>
 ): Promise<void> {
   const { plugin, document, api, errors, toBody, ignoresQueries, mediaTypes, allowsEmpty } = wire
-  const { bodyLimit, jsonDepth, registerOptions } = settings
+  const { registerOptions } = settings
   await ensureEngine(app, plugin)
   warnOfTimeouts(app)
   await app.register(async (scope) => {
     const surface = createSurface(scope, wire, settings)
     keepPrivate(scope)
     await prepare?.(scope, surface)
+    const { bodyLimit, jsonDepth } = surface
     requireStrictJson(scope, {
       bodyLimit,
       jsonDepth,
@@ -218,13 +218,12 @@ function createSurface<S extends WireScopeSettings>(
   const path = prefix + wire.path || '/'
   const place = wire.pathName === undefined ? `prefix "${prefix || '/'}"` : `${wire.pathName} "${path}"`
   const document = wire.document === undefined ? undefined : prefix + wire.document
-  const { url, onDisconnect = 'continue', heartbeat } = settings
+  const { url, onDisconnect = 'continue' } = settings
   return {
     ...exposeSurface(scope, wire, { place, path, document }, settings),
     replies: new OpenReplies(),
     url: url?.replace(/\/+$/, ''),
     prefix,
-    onDisconnect,
-    heartbeat
+    onDisconnect
   }
 }

@@ -1,4 +1,10 @@
-import { openSurface, resolveWireOptions, type WireDescription, type WireOptions } from '@svc/surface'
+import {
+  CONVERSATION_DEFAULTS,
+  openSurface,
+  resolveWireOptions,
+  type WireDescription,
+  type WireOptions
+} from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { chatRoutes } from './chat/chat-routes.ts'
@@ -16,6 +22,7 @@ const WIRE: WireDescription = {
     tags: [{ name: 'Chats', description: 'The UI message stream of the AI SDK, version 1' }]
   },
   errors,
+  defaults: CONVERSATION_DEFAULTS,
   toBody: (refusal, request) => ({ ...refusal, error: titleOf(refusal.statusCode), requestId: request.id })
 }
 

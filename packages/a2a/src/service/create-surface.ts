@@ -60,7 +60,7 @@ export function createSurface(wire: WireSurface<A2aSettings>, grpc: GrpcPort | u
     reply: settings.reply,
     replyTimeout: settings.replyTimeout,
     exposeToolResults,
-    heartbeat: settings.heartbeat
+    heartbeat: wire.heartbeat
   }
 }
 

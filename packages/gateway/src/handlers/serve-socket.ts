@@ -75,7 +75,7 @@ async function receive(
     connection.admit()
     const handler = HANDLERS.get(event as string)
     if (handler === undefined) return requireAppEvent(connection, event)
-    const payload = requirePayload(event as JsonEvent, values, surface.settings.limits.jsonDepth)
+    const payload = requirePayload(event as JsonEvent, values, surface.jsonDepth)
     const answer = await handler(surface, connection, payload as never)
     ack?.(answer.ack)
     answer.after?.()

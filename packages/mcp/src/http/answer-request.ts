@@ -33,7 +33,7 @@ export async function answerRequest(
   reply: FastifyReply,
   message: Request
 ): Promise<FastifyReply> {
-  const exchange = new Exchange(reply, { replies: surface.replies, heartbeat: surface.settings.heartbeat })
+  const exchange = new Exchange(reply, { replies: surface.replies, heartbeat: surface.heartbeat })
   try {
     const isModern = requireRevision(message, request.headers)
     if (message.method === 'initialize') reply.header('mcp-session-id', createSessionId(message.params))
@@ -59,8 +59,8 @@ export async function answerBatch(
     if (requireRevision(message, request.headers)) throw invalidRequest(`requests of ${MODERN} come alone`)
   }
   if (requests.length === 0) return reply.code(202).send()
-  const { replies, settings } = surface
-  const exchange = new Exchange(reply, { replies, heartbeat: settings.heartbeat, batch: requests.length })
+  const { replies, heartbeat } = surface
+  const exchange = new Exchange(reply, { replies, heartbeat, batch: requests.length })
   const answer = (message: Request) =>
     respond(surface, request, exchange, message, false).catch((err: unknown) =>
       refuse(request, exchange, message, err)

@@ -151,13 +151,12 @@ export class Connection implements CallConnection {
     ws: WebSocket,
     { headers, log }: { headers: IncomingHttpHeaders; log: RunLog }
   ) {
-    const { limits, heartbeat } = surface.settings
     this.#surface = surface
     this.#ws = ws
     this.#headers = headers
     this.#log = log
-    this.#socket = new EventSocket(ws, heartbeat)
-    this.#intake = new FrameIntake(limits.eventsPerSecond)
+    this.#socket = new EventSocket(ws, surface.heartbeat)
+    this.#intake = new FrameIntake(surface.settings.limits.eventsPerSecond)
     ws.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary))
     ws.once('close', (code) => this.#left(code))
   }
@@ -311,7 +310,7 @@ export class Connection implements CallConnection {
   #receive(frame: Buffer): void {
     const origin: EventOrigin = { eventId: null }
     try {
-      const event = readEvent(frame, this.#surface.settings.limits.jsonDepth, origin)
+      const event = readEvent(frame, this.#surface.jsonDepth, origin)
       if (this.#caller !== undefined) return handleEvent(this.#caller, event)
       if (event.type === 'session.update') return this.#configure(event.session, origin)
       this.#intake.hold(frame)

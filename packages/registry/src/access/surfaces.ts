@@ -14,6 +14,7 @@ import {
 import { REG_ERR_ID_SHARED } from '@svc/contract/errors'
 import { createRegistry, type Registry } from '../registry.ts'
 import { resolvePolicy, type AppPolicy, type SurfacePolicy } from './policy.ts'
+import type { SharedOptions } from './shared-options.ts'
 import { isSame } from '../runnables/define-runnable.ts'
 
 /** A protocol that an app serves its runnables by. Paths are those of the app, from its root. */
@@ -225,12 +226,15 @@ interface ExposureListeners {
 export class Surfaces {
   /** The default of all surfaces. */
   readonly policy: AppPolicy
+  /** The options that surfaces may leave to the engine. */
+  readonly shared: SharedOptions
   readonly #surfaces: Exposed[] = []
   readonly #wires: Wire[] = []
   readonly #derivedIds = new Map<Registry, string>()
 
-  constructor(policy: AppPolicy = {}) {
+  constructor(policy: AppPolicy = {}, shared: SharedOptions = {}) {
     this.policy = policy
+    this.shared = shared
   }
 
   /** Adds a surface, before the app is ready. */

@@ -26,6 +26,7 @@ import {
   RUN_ERR_TERMINAL
 } from '@svc/contract/errors'
 import { runIdOf } from '@svc/contract/stores'
+import { sharedOptionsOf } from '../access/shared-options.ts'
 import { Surfaces } from '../access/surfaces.ts'
 import { requireNode } from '../app/app-scope.ts'
 import { createEventBus } from '../events/event-bus.ts'
@@ -176,7 +177,7 @@ class Engine implements EngineHost {
     // Every reader listens to it.
     setMaxListeners(0, this.closed)
     this.events = options.events ?? createEventBus(this.log)
-    this.surfaces = new Surfaces({ authenticate, authorize, hosts: options.hosts })
+    this.surfaces = new Surfaces({ authenticate, authorize, hosts: options.hosts }, sharedOptionsOf(options))
     this.record = { input: true, files: false, ...defined(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
     this.live = new LiveRuns(new RunLimits(limits))

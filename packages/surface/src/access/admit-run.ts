@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Type } from '@sinclair/typebox'
 import {
   isAdmin,
   isPromise,
@@ -130,16 +129,6 @@ export interface AskedRun {
   /** May contain such keys, too. */
   readonly headers: IncomingHttpHeaders
   readonly log: RunLog
-}
-
-/** The schemas of the options by which a surface accepts more from its callers than an input. */
-export const CLIENT_OPTIONS = {
-  clientInstructions: Type.Optional(
-    Type.Boolean({ description: 'Whether runs take `instructions` of their callers; default `false`' })
-  ),
-  clientTools: Type.Optional(
-    Type.Boolean({ description: 'Whether runs take `tools` that their callers serve; default `false`' })
-  )
 }
 
 /** A runnable, and the options that its run starts with. */

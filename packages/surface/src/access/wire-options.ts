@@ -1,7 +1,6 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import {
   defined,
-  MAX_TIMER,
   OnDisconnectSchema,
   optionsSchema,
   requireOptions,
@@ -11,9 +10,14 @@ import {
 } from '@svc/contract'
 import { REG_ERR_BAD_OPTION } from '@svc/contract/errors'
 import { createRegistry, type NamedRunnables, type Registry } from '@svc/registry'
-import { POLICY_OPTIONS, splitRegisterOptions, toRunnables, type PolicyOptions } from '@svc/registry/engine'
+import {
+  POLICY_OPTIONS,
+  SHARED_OPTIONS,
+  splitRegisterOptions,
+  toRunnables,
+  type PolicyOptions
+} from '@svc/registry/engine'
 import type { RegisterOptions } from 'fastify'
-import { CLIENT_OPTIONS } from './admit-run.ts'
 
 const anything = Type.Unknown()
 const fn = Type.Function([], anything)
@@ -82,17 +86,17 @@ export interface WireOptions extends PolicyOptions {
   registry?: Registry | false
   /** The URL of the prefix as clients reach it, behind a proxy that changes it; default: that of each request. */
   url?: string
-  /** Whether runs take `instructions` of their clients; default `false`. */
+  /** Whether runs take `instructions` of their clients; default that of `@svc/registry`, else `false`. */
   clientInstructions?: boolean
-  /** Whether runs take `tools` that their clients serve; default `false`. */
+  /** Whether runs take `tools` that their clients serve; default that of `@svc/registry`, else `false`. */
   clientTools?: boolean
   /** What happens to a run whose client disconnects, unless its request says; default `continue`. */
   onDisconnect?: OnDisconnect
-  /** Bytes of a body; default 10,485,760, since clients send the whole conversation. */
+  /** Bytes of a body; default that of `@svc/registry`, else 10,485,760 where clients send the whole conversation. */
   bodyLimit?: number
-  /** Levels of objects and lists in a body; default 64. */
+  /** Levels of objects and lists in a body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
-  /** Milliseconds between comments on a silent stream; default 15,000. */
+  /** Milliseconds between comments on a silent stream; default that of `@svc/registry`, else 15,000. */
   heartbeat?: number
 }
 
@@ -100,44 +104,26 @@ export interface WireOptions extends PolicyOptions {
 export const WIRE_OPTIONS = {
   ...EXPOSED_OPTIONS,
   ...POLICY_OPTIONS,
-  ...CLIENT_OPTIONS,
+  ...SHARED_OPTIONS,
   url: Type.String({ pattern: '^https?://[^\\s?#]+$' }),
-  onDisconnect: OnDisconnectSchema,
-  bodyLimit: Type.Integer({ minimum: 1_024, maximum: MAX_TIMER }),
-  jsonDepth: Type.Integer({ minimum: 1, maximum: 1_000 }),
-  heartbeat: Type.Integer({ minimum: 1, maximum: MAX_TIMER })
+  onDisconnect: OnDisconnectSchema
 }
 export const WireOptionsSchema = optionsSchema<WireOptions>(WIRE_OPTIONS)
 
-type WithDefault =
-  | 'clientInstructions'
-  | 'clientTools'
-  | 'onDisconnect'
-  | 'bodyLimit'
-  | 'jsonDepth'
-  | 'heartbeat'
-const DEFAULTS: Readonly<Required<Pick<WireOptions, WithDefault>>> = Object.freeze({
-  clientInstructions: false,
-  clientTools: false,
-  onDisconnect: 'continue',
-  bodyLimit: 10_485_760,
-  jsonDepth: 64,
-  heartbeat: 15_000
-})
+/** What such wires have by default where others have less, since clients send the whole conversation. */
+export const CONVERSATION_DEFAULTS = Object.freeze({ bodyLimit: 10_485_760 })
 
 /**
- * Validates the options of a wire and fills in the defaults.
- * @param own defaults of the wire that are others
+ * Validates the options of a wire.
  * @param schema of a wire that has more options
  * @throws the given error, with the faults as its message
  */
 export function resolveWireOptions(
   given: WireOptions & RegisterOptions,
   BadOption: new (faults: string) => Error,
-  own: Partial<typeof DEFAULTS> = {},
   schema: TSchema = WireOptionsSchema
 ) {
   const { options, registerOptions } = splitRegisterOptions<WireOptions>(given)
   requireOptions(schema, options, BadOption)
-  return { ...DEFAULTS, ...own, ...defined(options), registerOptions }
+  return { ...defined(options), registerOptions }
 }
