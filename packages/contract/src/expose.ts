@@ -1,4 +1,4 @@
-import { defined } from './defined.ts'
+import { defined } from './json.ts'
 import { isNativeError } from 'node:util/types'
 import { Type, type Static } from '@sinclair/typebox'
 import { REG_ERR_BAD_ERROR } from './errors.ts'

@@ -106,11 +106,13 @@ export {
   callNextTurn,
   createJsonStream,
   createPause,
+  defined,
   encodePieces,
   estimateLength,
   findJsonFault,
   isShort,
   nextTurn,
+  type Defined,
   type JsonPieces
 } from './json.ts'
 export * as errors from './errors.ts'
@@ -123,7 +125,6 @@ export {
   type EventName,
   type RunEventMap
 } from './events.ts'
-export { defined, type Defined } from './defined.ts'
 export {
   GLOBAL_REGISTRY,
   MAX_NAME_LENGTH,
@@ -318,6 +319,11 @@ export {
   RunResultBuilder,
   RunResultSchema,
   RunStatusSchema,
+  sourceKey,
+  toolCallKey,
+  ToolCallList,
+  VoidableList,
+  type CallPlace,
   type RunFile,
   type RunRecord,
   type RunResult,
@@ -397,7 +403,6 @@ export {
   type VoiceTurnSettings
 } from './voice.ts'
 export { InputQueue } from './input-queue.ts'
-export { sourceKey, toolCallKey, ToolCallList, VoidableList, type CallPlace } from './voidable-list.ts'
 export {
   DeliveryStateSchema,
   NewWebhookSchema,

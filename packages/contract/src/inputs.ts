@@ -1,4 +1,4 @@
-import { defined } from './defined.ts'
+import { defined } from './json.ts'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { InputActionSchema, type InputAction, type PartOf, type TextContentPartSchema } from './part.ts'
 import type { Secret } from './principal.ts'

@@ -57,7 +57,8 @@ export {
   type TargetRules
 } from './outbound/safe-post.ts'
 export { createRedact, redactLog } from './redaction/redact-value.ts'
-export { collectStream, leaveStream, ResultCollector } from './runnables/collect-stream.ts'
+export { leaveStream } from './engine/live-run.ts'
+export { collectStream, ResultCollector } from './runnables/collect-stream.ts'
 export { namedEntries, renameRunnable, toRunnables, withOrigin } from './runnables/define-runnable.ts'
 export { formatPosition, presentOf } from './sessions/session-tails.ts'
 export { partsOfTurn, readTurn, readTurns, type Turn } from './sessions/read-turns.ts'

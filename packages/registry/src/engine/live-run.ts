@@ -22,7 +22,6 @@ import {
   type YieldedPart
 } from '@svc/contract'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
-import { leaveStream } from '../runnables/collect-stream.ts'
 import { isReplayed, takeRecord } from './journal/part-record.ts'
 import { requirePart, wholePart } from './log/encode-part.ts'
 import { PartWriter, RunProgress, type Ending } from './log/part-writer.ts'
@@ -77,6 +76,21 @@ class PartSource {
   leave(onFault: (err: unknown) => void): void {
     this.#isLeft = true
     if (this.#iterator !== undefined) void leaveStream(this.#iterator, onFault)
+  }
+}
+
+/**
+ * Closes a runnable's iterator. A generator that is waiting notices when its wait ends; this is not awaited by callers, and what it
+ * throws then goes to `onFault`.
+ */
+export async function leaveStream(
+  iterator: AsyncIterator<unknown> | undefined,
+  onFault: (err: unknown) => void = () => {}
+): Promise<void> {
+  try {
+    await iterator?.return?.()
+  } catch (err) {
+    onFault(err)
   }
 }
 

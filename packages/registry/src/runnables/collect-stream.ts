@@ -53,18 +53,3 @@ export async function collectStream(
   }
   return collector.end()
 }
-
-/**
- * Closes a runnable's iterator. A generator that is waiting notices when its wait ends; this is not awaited by callers, and what it
- * throws then goes to `onFault`.
- */
-export async function leaveStream(
-  iterator: AsyncIterator<unknown> | undefined,
-  onFault: (err: unknown) => void = () => {}
-): Promise<void> {
-  try {
-    await iterator?.return?.()
-  } catch (err) {
-    onFault(err)
-  }
-}

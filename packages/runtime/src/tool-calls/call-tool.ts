@@ -27,9 +27,9 @@ import {
   RUN_ERR_TOOL_TIMEOUT,
   RUN_ERR_TOOL_UNKNOWN
 } from '../errors.ts'
-import { isProgramCode, toToolError } from './tool-error.ts'
 import { unlessAborted, type RunGuard } from '../guards/guard.ts'
 import { messageOf, toToolOutput } from '../json/json.ts'
+import type { ModelToolCall } from '../models/model-answer.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import { contentOf, toReferences, type ToolContentPart } from '../tools/tool-content.ts'
@@ -43,6 +43,7 @@ import {
   type ToolCall,
   type ToolOutcome
 } from './call-journal.ts'
+import { isProgramCode, toToolError } from './tool-error.ts'
 
 /** The step that the calls of a model belong to. */
 export interface CallingStep {
@@ -147,7 +148,7 @@ export interface ToolCalls extends ApprovalRules {
  * Serves a call unless an earlier process has recorded its outcome; returns the outcome and its part.
  * @throws only the reason why the run must end
  */
-export async function serveCall<C extends ToolCall>(
+async function serveCall<C extends ToolCall>(
   call: C,
   calls: ToolCalls
 ): Promise<{ outcome: ToolOutcome<C>; part: YieldedPart }> {
@@ -393,4 +394,47 @@ class ToolAttempt {
 // True for a deliberate refusal by the tool, and for a failure of the model's own program.
 function isRefusal(err: unknown): boolean {
   return isExposed(err) && ((err.statusCode ?? 500) < 500 || isProgramCode(err.code))
+}
+
+/**
+ * Serves the tool calls of one step in parallel: yields each outcome as it arrives, and the parts of nested calls; returns
+ * the outcomes in the order of the calls.
+ * @throws the reason why the run must end
+ */
+export async function* callTools(
+  toolCalls: readonly ModelToolCall[],
+  calls: Omit<ToolCalls, 'emit'>
+): AsyncGenerator<YieldedPart, ToolOutcome<ModelToolCall>[]> {
+  const outcomes: ToolOutcome<ModelToolCall>[] = []
+  const ready: { readonly part: YieldedPart; readonly onRead: (() => void) | undefined }[] = []
+  let left = toolCalls.length
+  let wake: PromiseWithResolvers<void> | undefined
+  let failure: { err: unknown } | undefined
+  const emit: EmitPart = (part, onRead) => {
+    ready.push({ part, onRead })
+    wake?.resolve()
+  }
+  const serve = async (call: ModelToolCall, index: number) => {
+    const { outcome, part } = await serveCall(call, { ...calls, emit })
+    outcomes[index] = outcome
+    left--
+    emit(part)
+  }
+  for (const [index, call] of toolCalls.entries())
+    serve(call, index).catch((err: unknown) => {
+      failure ??= { err }
+      wake?.resolve()
+    })
+  for (let next = 0; left > 0 || next < ready.length; next++) {
+    if (next === ready.length) {
+      wake = Promise.withResolvers()
+      await wake.promise
+    }
+    calls.guard.check()
+    if (failure !== undefined) throw failure.err
+    const { part, onRead } = ready[next]!
+    yield part
+    onRead?.()
+  }
+  return outcomes
 }

@@ -90,7 +90,8 @@ export class InputAnswers {
     const runId = runIdOf(inputId)
     const run = this.#liveRun(runId)
     if (run === undefined) return this.#host.interrupted.wake(runId, inputId)
-    const opened = await openAnswer({ seal: this.#host.seal, runs: run.stores.runs }, inputId, answer)
+    const keeper = { seal: this.#host.seal, runs: run.stores.runs }
+    const opened = answer.sealed === undefined ? answer : await openAnswer(keeper, inputId, answer)
     if (opened !== null) await run.inputAnswered(inputId, opened)
     if (run.loss && !run.mayResume) throw new RUN_ERR_STORE({ cause: run.loss })
     return true
