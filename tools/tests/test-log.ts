@@ -96,18 +96,10 @@ export class TestLog {
 
   /** Prints the totals. True if something passed and nothing failed. */
   end(): boolean {
-    if (this.tested === 0) this.fail('no test ran')
+    const { passed, failed, skipped } = this.#total
+    if (passed + failed + skipped === 0) this.fail('no test ran')
     this.#print(describeTally(this.#total))
     return this.#total.failed === 0
-  }
-
-  get failed(): number {
-    return this.#total.failed
-  }
-
-  get tested(): number {
-    const { passed, failed, skipped } = this.#total
-    return passed + failed + skipped
   }
 
   #watch(parser: Parser, noise: string[], path: string[], ...tallies: Tally[]) {
