@@ -1,6 +1,8 @@
 import { createError } from '@svc/contract'
 import { errors } from './surface-errors.ts'
 
+export { HTTP_ERR_UNSUPPORTED_ENCODING } from './surface-errors.ts'
+
 export const {
   BadOption: HTTP_ERR_BAD_OPTION,
   RegisteredTwice: HTTP_ERR_REGISTERED_TWICE,
@@ -79,12 +81,6 @@ export const HTTP_ERR_URL_TOO_LONG = createError(
 export const HTTP_ERR_UNSUPPORTED_MEDIA_TYPE = createError(
   'HTTP_ERR_UNSUPPORTED_MEDIA_TYPE',
   'The media type of the body is not supported: send application/json',
-  415
-)
-/** The body is compressed or not UTF-8. */
-export const HTTP_ERR_UNSUPPORTED_ENCODING = createError<[string]>(
-  'HTTP_ERR_UNSUPPORTED_ENCODING',
-  'The encoding of the body is not supported: %s',
   415
 )
 /** The type of a file is not permitted, or its content contradicts it. */

@@ -28,7 +28,7 @@ import { describeRoutes, type ApiInfo } from './openapi/describe-routes.ts'
 import { keepPrivate, refuseFloods, type EarlyRefusals } from './requests/guard-scope.ts'
 import { identifyCallers } from './requests/identify-callers.ts'
 import { refuseRequests, type RefusalBody } from './requests/refuse-requests.ts'
-import { requireStrictJson, type StrictRequests } from './requests/strict-json.ts'
+import { requireStrictJson, type StrictRules } from './requests/strict-json.ts'
 import { OpenReplies } from './requests/open-replies.ts'
 import type { SurfaceErrors } from './surface-errors.ts'
 
@@ -125,7 +125,7 @@ export interface WireSurface<S = WireScopeSettings> extends Surface<S> {
 }
 
 /** What a wire over HTTP is, with paths below its prefix. */
-export interface WireDescription extends SurfaceDescription {
+export interface WireDescription extends SurfaceDescription, StrictRules {
   readonly path: string
   /** What its path is called, if two registrations may share a prefix: `base path`. */
   readonly pathName?: string
@@ -135,14 +135,8 @@ export interface WireDescription extends SurfaceDescription {
   readonly api?: Pick<ApiInfo, 'title' | 'version' | 'tags'>
   /** Converts a refusal to the body of the protocol's error; default: `prepare` sets an error handler. */
   readonly toBody?: RefusalBody
-  /** True if queries that a route does not have are ignored; default false. */
-  readonly ignoresQueries?: boolean
   /** True if the clients of the wire send no cookies, so that those of a browser are ignored; default false. */
   readonly ignoresCookies?: boolean
-  /** The types of its JSON; default `application/json`. */
-  readonly mediaTypes?: readonly string[]
-  /** True if a route takes an empty body; default: those without a schema of it. */
-  readonly allowsEmpty?: NonNullable<StrictRequests['allowsEmpty']>
   /** True if a request repeats a start that was accepted; default: none does. */
   readonly isRepeated?: NonNullable<EarlyRefusals['isRepeated']>
   /** Origins of pages that may call, which the wire itself has checked; default: those of the service. */
@@ -171,8 +165,7 @@ export async function openSurface<S extends WireScopeSettings>(
   settings: S,
   { prepare, guard = guardBy(wire), add }: WireRoutes<S>
 ): Promise<void> {
-  const { plugin, document, api, errors, toBody, ignoresQueries, mediaTypes, allowsEmpty } = wire
-  const { registerOptions } = settings
+  const { plugin, document, api, errors, toBody } = wire
   await ensureEngine(app, plugin)
   warnOfTimeouts(app)
   await app.register(async (scope) => {
@@ -180,12 +173,7 @@ export async function openSurface<S extends WireScopeSettings>(
     keepPrivate(scope)
     await prepare?.(scope, surface)
     const { bodyLimit, jsonDepth } = surface
-    requireStrictJson(scope, {
-      bodyLimit,
-      jsonDepth,
-      errors,
-      ...defined({ ignoresQueries, mediaTypes, allowsEmpty })
-    })
+    requireStrictJson(scope, { ...wire, bodyLimit, jsonDepth })
     if (toBody !== undefined) refuseRequests(scope, errors, toBody)
     if (api !== undefined) {
       const openApi = describeRoutes(scope, { ...api, schemes: surface.policy.authenticate?.schemes })
@@ -196,7 +184,7 @@ export async function openSurface<S extends WireScopeSettings>(
       await add(guarded, surface)
     })
     surface.replies.endWith(scope)
-  }, registerOptions)
+  }, settings.registerOptions)
 }
 
 const ownerOf: EarlyRefusals['ownerOf'] = ({ caller }) => caller.sub

@@ -40,12 +40,8 @@ export function quoteName(name: unknown): string {
   return `"${String(name).slice(0, MAX_LENGTH).replace(UNPRINTABLE, '?')}"`
 }
 
-/** How the requests of a scope are read. */
-export interface StrictRequests {
-  /** Bytes of a body. */
-  readonly bodyLimit: number
-  /** Levels of objects and lists in a body. */
-  readonly jsonDepth: number
+/** Which requests a wire takes. */
+export interface StrictRules {
   /** The types of bodies; default `application/json`. */
   readonly mediaTypes?: readonly string[]
   /** True if a route takes an empty body; default: those without a schema of it. */
@@ -54,6 +50,14 @@ export interface StrictRequests {
   readonly ignoresQueries?: boolean | ((route: RouteOptions) => boolean)
   /** Compiles the schemas of routes; default: as they are, with all faults in the text of one `BadRequest`. */
   readonly compile?: FastifySchemaCompiler<TSchema>
+}
+
+/** How the requests of a scope are read. */
+export interface StrictRequests extends StrictRules {
+  /** Bytes of a body. */
+  readonly bodyLimit: number
+  /** Levels of objects and lists in a body. */
+  readonly jsonDepth: number
   readonly errors: {
     /** A body that is no JSON, or JSON that is not accepted: 400. */
     readonly BadJson: FaultClass
