@@ -319,11 +319,6 @@ export {
   RunResultBuilder,
   RunResultSchema,
   RunStatusSchema,
-  sourceKey,
-  toolCallKey,
-  ToolCallList,
-  VoidableList,
-  type CallPlace,
   type RunFile,
   type RunRecord,
   type RunResult,
@@ -419,3 +414,4 @@ export {
   type WebhookEvent
 } from './webhook.ts'
 export type { ContractTest } from './contract-test.ts'
+export { sourceKey, toolCallKey, ToolCallList, VoidableList, type CallPlace } from './voidable-list.ts'

@@ -1,5 +1,5 @@
 import type { NumberedPart, PartOf, ToolPart } from './part.ts'
-import { isVoidedBy, toolCallKey, ToolCallList, type CallPlace } from './run-result.ts'
+import { isVoidedBy, toolCallKey, ToolCallList, type CallPlace } from './voidable-list.ts'
 
 /** A part that may be the first of its call. */
 export type CallPart = NumberedPart &
