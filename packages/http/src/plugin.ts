@@ -19,7 +19,7 @@ import { resolveOptions, type HttpMiddleware, type HttpOptions } from './options
 import { compileValidator, formatValidationErrors } from './requests/validator.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { adminHealthRoutes } from './routes/admin-health.ts'
-import { approvalsRoutes, inputsRoutes } from './routes/inputs.ts'
+import { inputsRoutes } from './routes/inputs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { listRoutes } from './routes/list.ts'
 import { runFilesRoutes } from './routes/run-files.ts'
@@ -102,7 +102,6 @@ export async function serve(
       listRoutes(scope, surface)
       runsRoutes(scope, surface)
       runFilesRoutes(scope, surface)
-      approvalsRoutes(scope, surface)
       inputsRoutes(scope, surface)
       sessionsRoutes(scope, surface)
       schedulesRoutes(scope, surface)

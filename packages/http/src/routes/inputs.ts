@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TObject } from '@sinclair/typebox'
 import {
   ApprovalAnswerSchema,
   InputAnswerSchema,
@@ -27,24 +27,148 @@ import type { FastifyReply } from 'fastify'
 import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
 import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
 import { sendRecord, withMember } from '../replies/run-records.ts'
-import { ApprovalParamsSchema, InputParamsSchema, nextCursor, pageQuery } from '../schemas/parameters.ts'
+import { nextCursor, pageQuery } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
-/** How a list shows its items. */
-export interface ListedInputs {
+/** A list of inputs as clients see it. */
+interface InputView {
   readonly list: InputList
-  /** An item as clients see it. @param base what its link begins with */
-  readonly toItem: (found: FoundInput, base: string) => object
+  readonly noun: 'approval' | 'input'
+  readonly item: TObject
+  readonly toItem: (runId: string, input: FoundInput['input']) => object
+  readonly answer: typeof ApprovalAnswerSchema | typeof InputAnswerSchema
+  /** The part that asks. */
+  readonly part: string
+  readonly texts: { readonly list: string; readonly get: string; readonly answer: readonly [string, string?] }
+}
+
+/** An approval is an input, with an address and an answer of its own. */
+const APPROVALS: InputView = {
+  list: 'approvals',
+  noun: 'approval',
+  item: PendingApprovalSchema,
+  toItem: toPendingApproval,
+  answer: ApprovalAnswerSchema,
+  part: 'a `tool.approval.request`',
+  texts: {
+    list: 'Approvals that wait for the caller',
+    get: 'One pending approval, with all its arguments',
+    answer: ['Approve or deny a tool call']
+  }
+}
+
+const OTHERS: InputView = {
+  list: 'inputs',
+  noun: 'input',
+  item: PendingInputSchema,
+  toItem: toPendingInput,
+  answer: InputAnswerSchema,
+  part: 'an `input.request`',
+  texts: {
+    list: 'Questions and client tools that wait for the caller',
+    get: 'One pending question or client tool, with all its arguments',
+    answer: [
+      'Answer a question, or give the result of a client tool',
+      'The content of an answer to a question must fit its `schema`; otherwise the reply is 400, and the run keeps waiting. The first answer counts.'
+    ]
+  }
+}
+
+/** The reply to an answer: the record of the run for its owner; for others who may answer, its state alone. */
+const AnsweredRunSchema = Type.Union([
+  RunRecordSchema,
+  Type.Object(
+    { runId: Type.String(), status: RunStatusSchema },
+    { title: 'RunState', additionalProperties: false }
+  )
+])
+
+/** `/approvals` and `/inputs`: list the pending inputs that the caller may answer, read one, answer it. */
+export function inputsRoutes(scope: HttpScope, surface: Surface): void {
+  for (const view of [APPROVALS, OTHERS]) viewRoutes(scope, surface, view)
+}
+
+function viewRoutes(scope: HttpScope, surface: Surface, view: InputView): void {
+  const { list, noun } = view
+  const idName = `${noun}Id`
+  const config = { access: 'authenticated' } as const
+  const schemas = describeView(view, idName)
+
+  scope.get(`/${list}`, { schema: schemas.list, config }, ({ principal, query }, reply) =>
+    sendInputPage(surface, reply, view, principal, query)
+  )
+
+  scope.get(`/${list}/:${idName}`, { schema: schemas.get, config }, ({ params, principal }, reply) =>
+    sendInput(surface, reply, view, principal, params[idName]!)
+  )
+
+  scope.post(
+    `/${list}/:${idName}`,
+    { schema: schemas.answer, config },
+    ({ params, body, principal }, reply) =>
+      answerInput(surface, reply, view, principal, { inputId: params[idName]!, answer: body })
+  )
+}
+
+function describeView({ list, noun, item, answer, part, texts }: InputView, idName: string) {
+  const title = noun === 'approval' ? 'Approval' : 'Input'
+  const shown = Type.Object(
+    {
+      ...item.properties,
+      href: Type.String({ description: `The URL of the ${noun} with all its arguments` })
+    },
+    { title }
+  )
+  const runId = Type.String({ minLength: 1, maxLength: 256, description: `Only the ${list} of this run` })
+  const params = Type.Object({
+    [idName]: Type.String({ description: `From \`GET /${list}\` or ${part} part` })
+  })
+  return {
+    list: {
+      ...describeOperation(`list-${list}`, texts.list),
+      querystring: Type.Object(
+        { runId: Type.Optional(runId), ...pageQuery },
+        { title: `${title}Query`, additionalProperties: false }
+      ),
+      response: {
+        200: jsonReply(
+          `One page of ${list}`,
+          Type.Object({ [list]: Type.Array(shown), nextCursor }, { title: `${title}List` })
+        ),
+        ...errorReplies(400, 500, 503)
+      }
+    },
+    get: {
+      ...describeOperation(`get-${noun}`, texts.get),
+      params,
+      response: { 200: jsonReply(`The ${noun}`, shown), ...errorReplies(400, 404, 409, 414, 500, 503) }
+    },
+    answer: {
+      ...describeOperation(`answer-${noun}`, ...texts.answer),
+      params,
+      body: answer,
+      response: {
+        200: jsonReply('The run, which continues', AnsweredRunSchema),
+        ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
+      }
+    }
+  }
+}
+
+// @param base what its link begins with
+function toItem({ list, toItem: toShown }: InputView, { run, input }: FoundInput, base: string): object {
+  return { ...toShown(run.runId, input), href: `${base}/${list}/${input.inputId}` }
 }
 
 /** Replies with a page of the pending inputs that the caller may answer. */
 async function sendInputPage(
   surface: Surface,
   reply: FastifyReply,
-  { list, toItem }: ListedInputs,
+  view: InputView,
   principal: Principal,
   { limit, cursor, runId }: PageQuery & { runId?: string }
 ) {
+  const { list } = view
   const query = {
     kinds: LISTED_KINDS[list],
     scope: surface.exposed.scope(),
@@ -63,10 +187,10 @@ async function sendInputPage(
     {
       async read(some, after) {
         const more = { ...query, limit: some, ...(after !== undefined && { cursor: after }) }
-        const found = await surface.runs.listInputs(more)
-        return { items: found.inputs, nextCursor: found.nextCursor }
+        const { inputs: items, ...next } = await surface.runs.listInputs(more)
+        return { items, ...next }
       },
-      encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(found, base)) : undefined),
+      encode: async (found) => ((await may(found)) ? JSON.stringify(toItem(view, found, base)) : undefined),
       cursorOf: formatInputCursor
     },
     { limit, ...(cursor !== undefined && { cursor }) }
@@ -81,29 +205,20 @@ async function sendInputPage(
 async function sendInput(
   surface: Surface,
   reply: FastifyReply,
-  { list, toItem }: ListedInputs,
+  view: InputView,
   principal: Principal,
   inputId: string
 ) {
-  const found = await requireAnswerable(surface, list, inputId, principal)
+  const found = await requireAnswerable(surface, view.list, inputId, principal)
   if (found.run.status !== 'input-required' || found.input.answer !== null) throw toLateAnswer(found)
   const { args: _, argsPreview: __, ...input } = found.input
-  const item = toItem({ ...found, input }, surface.baseOf(reply.request))
+  const item = toItem(view, { ...found, input }, surface.baseOf(reply.request))
   return sendPieces(
     surface.replies,
     reply,
     withMember(item, 'args', surface.runs.stores.runs.readArgs(inputId))
   )
 }
-
-/** The reply to an answer: the record of the run for its owner; for others who may answer, its state alone. */
-const AnsweredRunSchema = Type.Union([
-  RunRecordSchema,
-  Type.Object(
-    { runId: Type.String(), status: RunStatusSchema },
-    { title: 'RunState', additionalProperties: false }
-  )
-])
 
 /**
  * Answers a pending input, and replies with its run.
@@ -112,160 +227,13 @@ const AnsweredRunSchema = Type.Union([
 async function answerInput(
   surface: Surface,
   reply: FastifyReply,
-  { list }: ListedInputs,
+  view: InputView,
   principal: Principal,
   { inputId, answer }: GivenAnswer
 ) {
-  const { run } = await requireAnswerable(surface, list, inputId, principal)
+  const { run } = await requireAnswerable(surface, view.list, inputId, principal)
   const answered = await surface.runs.answer(inputId, answer)
   if (reachesOwner(principal, run.owner)) return sendRecord(surface, reply, answered)
   const { runId, status } = answered
   return { runId, status }
-}
-
-/** Selects one page of pending approvals. */
-const ApprovalQuerySchema = Type.Object(
-  {
-    runId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'Only the approvals of this run' })
-    ),
-    ...pageQuery
-  },
-  { title: 'ApprovalQuery', additionalProperties: false }
-)
-
-/** A pending approval that the caller may answer. */
-const ApprovalSchema = Type.Object(
-  {
-    ...PendingApprovalSchema.properties,
-    href: Type.String({ description: 'The URL of the approval with all its arguments' })
-  },
-  { title: 'Approval' }
-)
-
-/** One page of pending approvals. */
-const ApprovalListSchema = Type.Object(
-  { approvals: Type.Array(ApprovalSchema), nextCursor },
-  { title: 'ApprovalList' }
-)
-
-const config = { access: 'authenticated' } as const
-const listApprovals = {
-  ...describeOperation('list-approvals', 'Approvals that wait for the caller'),
-  querystring: ApprovalQuerySchema,
-  response: { 200: jsonReply('One page of approvals', ApprovalListSchema), ...errorReplies(400, 500, 503) }
-}
-const getApproval = {
-  ...describeOperation('get-approval', 'One pending approval, with all its arguments'),
-  params: ApprovalParamsSchema,
-  response: {
-    200: jsonReply('The approval', ApprovalSchema),
-    ...errorReplies(400, 404, 409, 414, 500, 503)
-  }
-}
-const answerApproval = {
-  ...describeOperation('answer-approval', 'Approve or deny a tool call'),
-  params: ApprovalParamsSchema,
-  body: ApprovalAnswerSchema,
-  response: {
-    200: jsonReply('The run, which continues', AnsweredRunSchema),
-    ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
-  }
-}
-
-/** `/approvals`: list the pending approvals that the caller may answer, read one, answer it. */
-export function approvalsRoutes(scope: HttpScope, surface: Surface): void {
-  const approvals: ListedInputs = {
-    list: 'approvals',
-    toItem: ({ run, input }, base) => ({
-      ...toPendingApproval(run.runId, input),
-      href: `${base}/approvals/${input.inputId}`
-    })
-  }
-
-  scope.get('/approvals', { schema: listApprovals, config: config }, ({ principal, query }, reply) =>
-    sendInputPage(surface, reply, approvals, principal, query)
-  )
-
-  scope.get(
-    '/approvals/:approvalId',
-    { schema: getApproval, config: config },
-    ({ params, principal }, reply) => sendInput(surface, reply, approvals, principal, params.approvalId)
-  )
-
-  scope.post(
-    '/approvals/:approvalId',
-    { schema: answerApproval, config: config },
-    ({ params, body, principal }, reply) =>
-      answerInput(surface, reply, approvals, principal, { inputId: params.approvalId, answer: body })
-  )
-}
-
-/** Selects one page of pending questions and client tools. */
-const InputQuerySchema = Type.Object(
-  {
-    runId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'Only the inputs of this run' })
-    ),
-    ...pageQuery
-  },
-  { title: 'InputQuery', additionalProperties: false }
-)
-
-/** A pending question or client tool that the caller may answer. */
-const InputSchema = Type.Object(
-  {
-    ...PendingInputSchema.properties,
-    href: Type.String({ description: 'The URL of the input with all its arguments' })
-  },
-  { title: 'Input' }
-)
-
-/** One page of pending questions and client tools. */
-const InputListSchema = Type.Object({ inputs: Type.Array(InputSchema), nextCursor }, { title: 'InputList' })
-const listInputs = {
-  ...describeOperation('list-inputs', 'Questions and client tools that wait for the caller'),
-  querystring: InputQuerySchema,
-  response: { 200: jsonReply('One page of inputs', InputListSchema), ...errorReplies(400, 500, 503) }
-}
-const getInput = {
-  ...describeOperation('get-input', 'One pending question or client tool, with all its arguments'),
-  params: InputParamsSchema,
-  response: { 200: jsonReply('The input', InputSchema), ...errorReplies(400, 404, 409, 414, 500, 503) }
-}
-const answerQuestion = {
-  ...describeOperation(
-    'answer-input',
-    'Answer a question, or give the result of a client tool',
-    'The content of an answer to a question must fit its `schema`; otherwise the reply is 400, and the run keeps waiting. The first answer counts.'
-  ),
-  params: InputParamsSchema,
-  body: InputAnswerSchema,
-  response: {
-    200: jsonReply('The run, which continues', AnsweredRunSchema),
-    ...errorReplies(400, 404, 409, 413, 414, 415, 500, 503)
-  }
-}
-
-/** `/inputs`: list the pending questions and client tools that the caller may answer, read one, answer it. */
-export function inputsRoutes(scope: HttpScope, surface: Surface): void {
-  const inputs: ListedInputs = {
-    list: 'inputs',
-    toItem: ({ run, input }, base) => ({
-      ...toPendingInput(run.runId, input),
-      href: `${base}/inputs/${input.inputId}`
-    })
-  }
-
-  scope.get('/inputs', { schema: listInputs, config }, ({ principal, query }, reply) =>
-    sendInputPage(surface, reply, inputs, principal, query)
-  )
-
-  scope.get('/inputs/:inputId', { schema: getInput, config }, ({ params, principal }, reply) =>
-    sendInput(surface, reply, inputs, principal, params.inputId)
-  )
-
-  scope.post('/inputs/:inputId', { schema: answerQuestion, config }, ({ params, body, principal }, reply) =>
-    answerInput(surface, reply, inputs, principal, { inputId: params.inputId, answer: body })
-  )
 }

@@ -53,16 +53,6 @@ export const FileHeadersSchema = Type.Object({
   'If-None-Match': Type.Optional(Type.String({ description: 'The `etag` of a copy: 304 if it is the file' }))
 })
 
-/** Path parameters of an approval. */
-export const ApprovalParamsSchema = Type.Object({
-  approvalId: Type.String({ description: 'From `GET /approvals` or a `tool.approval.request` part' })
-})
-
-/** Path parameters of a question or client tool. */
-export const InputParamsSchema = Type.Object({
-  inputId: Type.String({ description: 'From `GET /inputs` or an `input.request` part' })
-})
-
 /** Path parameters of a schedule. */
 export const ScheduleParamsSchema = Type.Object({
   scheduleId: Type.String({ description: 'From `POST /schedules` or `GET /schedules`' })
