@@ -150,7 +150,18 @@ export {
   type OptionFields,
   type OptionsSchema
 } from './options.ts'
-export { isPromise, type Awaitable } from './ports/awaitable.ts'
+export {
+  backoffDelay,
+  isPromise,
+  MAX_TIMER,
+  millisecondsSchema,
+  sleepUntil,
+  timeOf,
+  unlessAborted,
+  unlessLate,
+  within,
+  type Awaitable
+} from './awaitable.ts'
 export type { CheckpointStore, LogEntry, ReadLimit, StreamLog } from './ports/stream-log.ts'
 export type {
   ControlBus,
@@ -370,16 +381,6 @@ export {
   type SessionFork
 } from './session.ts'
 export { expose, type ExposableError } from './expose.ts'
-export {
-  backoffDelay,
-  MAX_TIMER,
-  millisecondsSchema,
-  sleepUntil,
-  timeOf,
-  unlessAborted,
-  unlessLate,
-  within
-} from './timers.ts'
 export {
   AudioFormatSchema,
   bytesPerSample,

@@ -11,7 +11,7 @@ import type {
   Steering
 } from './inputs.ts'
 import type { PartOf, RunMetadata, StepFinishReason, Usage, YieldedPart } from './part.ts'
-import type { Awaitable } from './ports/awaitable.ts'
+import type { Awaitable } from './awaitable.ts'
 import type { SessionMessage } from './ports/session-store.ts'
 import type { Stores } from './ports/stores.ts'
 import type { AccessDecision, AccessTarget, Action, Principal, ProviderKey, Redact } from './principal.ts'

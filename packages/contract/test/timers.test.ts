@@ -1,4 +1,4 @@
-import { backoffDelay, unlessAborted, unlessLate } from '../src/timers.ts'
+import { backoffDelay, unlessAborted, unlessLate } from '../src/awaitable.ts'
 import t from 'tap'
 
 const backoff = { baseDelay: 100, maxDelay: 1_000 }

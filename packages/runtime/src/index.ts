@@ -13,7 +13,7 @@ export {
   type StepState,
   type StepToolCall,
   type StopCondition
-} from './loop/steps.ts'
+} from './sessions/to-prompt.ts'
 export type { Timeouts } from './guards/guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-manager.ts'
 export type { UrlOptions } from './files/urls.ts'
@@ -74,7 +74,7 @@ export {
   type ReferencedContent,
   type ToolContent,
   type ToolContentPart
-} from './tools/tool-content.ts'
+} from './tool-calls/tool-outcome.ts'
 
 export {
   recallMemory,

@@ -1,4 +1,4 @@
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { RunFence } from './nodes.ts'
 
 /** A file of a run, without its bytes. */

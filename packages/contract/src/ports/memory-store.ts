@@ -1,5 +1,5 @@
 import { GLOBAL_REGISTRY, type RunnableKey } from '../names.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { RunFence } from './nodes.ts'
 
 /** Something worth remembering beyond a session. Times are milliseconds since the epoch. */

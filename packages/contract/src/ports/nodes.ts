@@ -1,5 +1,5 @@
 import type { InputOutcome } from '../inputs.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 
 /**
  * The lease by which a process, a node of its service, has its runs. While it is held, no other node can take them.

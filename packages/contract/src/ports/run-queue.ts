@@ -1,5 +1,5 @@
 import type { RunnableKey } from '../names.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { RunSummary, StoredRun } from './run-store.ts'
 import type { LogEntry } from './stream-log.ts'
 

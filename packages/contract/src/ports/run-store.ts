@@ -3,7 +3,7 @@ import type { JsonPieces } from '../json.ts'
 import type { RunnableKey, RunnableKind } from '../names.ts'
 import type { MetadataFilter, PartError, RunMetadata } from '../part.ts'
 import type { RunResult, RunStats, RunStatus } from '../run-result.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 
 /** Why a run failed: the error that clients see, and its HTTP status. */
 export interface StoredError extends PartError {

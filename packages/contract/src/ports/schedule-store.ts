@@ -3,7 +3,7 @@ import type { Principal } from '../principal.ts'
 import type { WhenBusy } from '../run-body.ts'
 import type { RunMetadata } from '../part.ts'
 import type { CatchUp } from '../schedule.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { QueuedStart } from './run-queue.ts'
 
 /** When a schedule fires, and what its runs start with. Stores keep it as one JSON value. */

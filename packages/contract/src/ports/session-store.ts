@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { TextContentPartSchema, ToolErrorSchema, UrlContentPartSchema, type RunMetadata } from '../part.ts'
 import type { RunnableKind, SessionKey } from '../names.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { RunFence } from './nodes.ts'
 import type { RunScope } from './run-store.ts'
 

@@ -1,4 +1,4 @@
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { CheckpointStore, StreamLog } from './stream-log.ts'
 import type { ControlBus, CounterStore, NodeLease } from './nodes.ts'
 import type { FileStore } from './file-store.ts'

@@ -1,5 +1,5 @@
 import type { NumberedPart } from '../part.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { RunChange, StepRecord } from './run-store.ts'
 
 /** One part of a log: its JSON, encoded once for all readers, and the part, parsed on first access. */

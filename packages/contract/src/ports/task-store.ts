@@ -1,4 +1,4 @@
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 
 /** The A2A data of a run: the task's id is the run's, its context the session. Times are milliseconds since the epoch. */
 export interface StoredTask {

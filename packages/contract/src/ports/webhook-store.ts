@@ -1,6 +1,6 @@
 import type { RunMetadata } from '../part.ts'
 import type { DeliveryState, WebhookEvent } from '../webhook.ts'
-import type { Awaitable } from './awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { RunnableKey } from '../names.ts'
 
 /** A webhook as a store keeps it. Times are milliseconds since the epoch. */

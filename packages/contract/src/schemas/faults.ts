@@ -1,7 +1,7 @@
 import { Kind, Type, type TSchema } from '@sinclair/typebox'
 import { ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import { Value, ValuePointer } from '@sinclair/typebox/value'
-import { isPromise } from '../ports/awaitable.ts'
+import { isPromise } from '../awaitable.ts'
 
 /** Describes what a schema takes, one phrase for each alternative of a union; undefined where it has no plain words. */
 function describeSchema(schema: TSchema): (string | undefined)[] {

@@ -1,4 +1,4 @@
-import { isPromise, type Awaitable } from '../ports/awaitable.ts'
+import { isPromise, type Awaitable } from '../awaitable.ts'
 import { RUN_ERR_BAD_SCHEMA } from '../errors.ts'
 import type { StandardIssue } from './faults.ts'
 

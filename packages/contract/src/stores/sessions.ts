@@ -1,4 +1,4 @@
-import { isPromise } from '../ports/awaitable.ts'
+import { isPromise } from '../awaitable.ts'
 import type { EndTurn, PlacedTurn, SessionMessage, TurnPlace } from '../ports/session-store.ts'
 import type { StreamLog } from '../ports/stream-log.ts'
 import { isTerminalStatus } from '../run-result.ts'

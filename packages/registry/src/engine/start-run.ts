@@ -32,13 +32,13 @@ import { prepareStart } from './prepare-start.ts'
 import {
   keepInput,
   keepRecorded,
+  newRun,
   toRecordedInput,
   type KeptInput,
   type RecordedInput
-} from './recorded-input.ts'
+} from './run-record.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import type { Run } from './run-engine.ts'
-import { newRun } from './run-record.ts'
 import type { StartOptions } from './start-options.ts'
 
 /** A start that was checked. */

@@ -12,9 +12,14 @@ import {
 import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY } from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, type QueueOptions, type RecordOptions } from '../options.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import { toRecordedInput, type KeptInput, type RecordedInput } from '../engine/recorded-input.ts'
+import {
+  newRun,
+  toRecordedInput,
+  toStartPart,
+  type KeptInput,
+  type RecordedInput
+} from '../engine/run-record.ts'
 import { readParts, type LogHost } from '../engine/log/log-reader.ts'
-import { newRun, toStartPart } from '../engine/run-record.ts'
 import { prepareStart } from '../engine/prepare-start.ts'
 import { toResumeState } from '../recovery/resume-run.ts'
 import type { EngineHost } from '../engine/engine-host.ts'

@@ -10,7 +10,7 @@ import {
   type Runnable,
   type RunnableKey
 } from '@svc/contract'
-import type { KeptInput } from '../engine/recorded-input.ts'
+import type { KeptInput } from '../engine/run-record.ts'
 import type { DormantWait, HostedRun } from '../engine/run-host.ts'
 import { OwnerCounts } from '../engine/live-runs.ts'
 import { endLeftRun, isDamaged, leftRuns } from './left-runs.ts'

@@ -9,7 +9,7 @@ import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { HISTORY_DEFAULTS, type HistoryLimits } from '../sessions/history.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 import { MAX_STEPS, type Instructions, type ModelOptions } from './model-options.ts'
-import type { PrepareStep, StopCondition } from './steps.ts'
+import type { PrepareStep, StopCondition } from '../sessions/to-prompt.ts'
 
 /** The plan that all runs of an agent or a leader share. */
 export interface LoopPlan {

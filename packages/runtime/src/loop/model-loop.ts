@@ -24,7 +24,7 @@ import { stopAt } from '../models/stop-texts.ts'
 import { callIdsOf } from '../models/prompt-content.ts'
 import { OutputCheck } from '../output/output-format.ts'
 import type { Turn } from '../sessions/turn.ts'
-import { CallJournal, type ToolOutcome } from '../tool-calls/call-journal.ts'
+import { CallJournal, type ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
@@ -42,7 +42,7 @@ import {
   toStepPrompt,
   type StepChanges,
   type StepResult
-} from './steps.ts'
+} from '../sessions/to-prompt.ts'
 
 /** An open step: its model call, and the rules for its tool calls. */
 export interface OpenStep {

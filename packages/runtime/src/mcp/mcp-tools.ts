@@ -5,7 +5,7 @@ import { RUN_ERR_MCP } from '../errors.ts'
 import { isDeeperThan, MAX_DEPTH, messageOf } from '../json/json.ts'
 import { ForeignCheck, inlineRoot, isRecord, type PlainSchema } from '../schemas/compile-schema.ts'
 import { createTool, type Tool, type ToolContext, type ToolDefinition } from '../tools/define-tool.ts'
-import { toolContent, type ToolContentPart } from '../tools/tool-content.ts'
+import { toolContent, type ToolContentPart } from '../tool-calls/tool-outcome.ts'
 import { toToolNames } from '../tools/tool-set.ts'
 import { loadSdk, requireToolsOptions, stderrTailOf, type McpClient, type McpTool } from './connect-mcp.ts'
 

@@ -1,7 +1,7 @@
 import { ANONYMOUS, memorySpaceOf, toLoggable, within, type RunContext } from '@svc/contract'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED } from '../errors.ts'
-import { toToolError } from '../tool-calls/tool-error.ts'
+import { toToolError } from '../tool-calls/tool-outcome.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
 

@@ -12,7 +12,7 @@ import {
 import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_FAILED } from '../errors.ts'
-import { toToolError } from '../tool-calls/tool-error.ts'
+import { toToolError } from '../tool-calls/tool-outcome.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { ModelGuard } from '../guards/guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'

@@ -15,7 +15,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { ContentReference, PartOf, StepFinishReason, ToolError, Usage, YieldedPart } from '@svc/contract'
 import { RUN_ERR_TOOL_FAILED } from '../errors.ts'
-import { toToolError } from '../tool-calls/tool-error.ts'
+import { toToolError } from '../tool-calls/tool-outcome.ts'
 import { parseArgs } from '../json/json.ts'
 import { toToolName } from '../tools/tool-set.ts'
 import { MadeParts } from './made-parts.ts'

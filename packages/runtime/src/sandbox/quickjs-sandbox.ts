@@ -13,7 +13,7 @@ import {
   RUN_ERR_TOOL_OUTPUT_TOO_LARGE,
   RUN_ERR_TOOL_UNKNOWN
 } from '../errors.ts'
-import { toToolError } from '../tool-calls/tool-error.ts'
+import { toToolError } from '../tool-calls/tool-outcome.ts'
 import { jsonFaultOf, messageOf, toToolOutput } from '../json/json.ts'
 import { childCommand, HAS_RLIMITS, hasBubblewrap, type ChildCommand } from './child-command.ts'
 import {

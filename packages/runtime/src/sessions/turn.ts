@@ -21,7 +21,7 @@ import type { RunGuard } from '../guards/guard.ts'
 import { wellFormed } from '../json/json.ts'
 import { appendMessage, restorePrompt } from '../models/prompt-content.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
-import type { ToolOutcome } from '../tool-calls/call-journal.ts'
+import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { cutHistory, pairUp, type HistoryLimits } from './history.ts'
 import {
   pushHistory,

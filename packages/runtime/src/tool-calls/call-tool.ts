@@ -32,18 +32,21 @@ import { messageOf, toToolOutput } from '../json/json.ts'
 import type { ModelToolCall } from '../models/model-answer.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
-import { contentOf, toReferences, type ToolContentPart } from '../tools/tool-content.ts'
-import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import {
+  contentOf,
+  isProgramCode,
   toCallPart,
   toOutcomePart,
+  toReferences,
+  toToolError,
   type CallJournal,
   type CallWork,
   type EmitPart,
   type ToolCall,
+  type ToolContentPart,
   type ToolOutcome
-} from './call-journal.ts'
-import { isProgramCode, toToolError } from './tool-error.ts'
+} from './tool-outcome.ts'
+import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 
 /** The step that the calls of a model belong to. */
 export interface CallingStep {

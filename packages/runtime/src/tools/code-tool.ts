@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { defined, expose, type Awaitable } from '@svc/contract'
 import { RUN_ERR_BAD_TOOL } from '../errors.ts'
-import { isProgramCode } from '../tool-calls/tool-error.ts'
+import { isProgramCode } from '../tool-calls/tool-outcome.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import { requireLimits, type HostTool, type SandboxLimits, type SandboxOutcome } from '../sandbox/sandbox.ts'
 import { defineTool, type Tool, type ToolContext } from './define-tool.ts'

@@ -33,7 +33,7 @@ import {
   type Validate
 } from '../schemas/compile-schema.ts'
 import { wellFormed, type FromJson } from '../json/json.ts'
-import type { ReferencedContent, ToolContent } from './tool-content.ts'
+import type { ReferencedContent, ToolContent } from '../tool-calls/tool-outcome.ts'
 
 /** The call a tool serves. */
 export interface ToolContext {

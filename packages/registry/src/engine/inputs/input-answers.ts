@@ -99,10 +99,13 @@ export class InputAnswers {
 
   async #accept(inputId: string, given: InputOutcome, sealKey?: string): Promise<boolean> {
     const runId = runIdOf(inputId)
-    // The run is lost and only to be ended: the store must know that first.
     const { lostRuns } = this.#host
-    if (lostRuns.isToEnd(runId)) await lostRuns.end(runId)
-    const run = this.#liveRun(runId)
+    let run = this.#liveRun(runId)
+    // A run that is lost and only to be ended: the store must know that first.
+    if ((run === undefined || run.loss !== undefined) && lostRuns.isToEnd(runId)) {
+      await lostRuns.end(runId)
+      run = this.#liveRun(runId)
+    }
     const key = run === undefined ? this.#sealKeyFor(given, sealKey) : undefined
     const answer = key === undefined ? given : await sealAnswer(inputId, given, key)
     const { stores } = run ?? this.#host

@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Type, type TInteger } from '@sinclair/typebox'
-import type { Awaitable } from './ports/awaitable.ts'
-import type { Stores } from './ports/stores.ts'
+
+/** A value, or a promise of one. A synchronous value costs no turn of the event loop. */
+export type Awaitable<T> = T | Promise<T>
+
+/** True if a value must be awaited. */
+export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
+  return typeof (value as { then?: unknown } | undefined)?.then === 'function'
+}
 
 /** The longest delay of a Node.js timer in milliseconds; longer ones fire immediately. */
 export const MAX_TIMER = 2_147_483_647
@@ -31,7 +37,7 @@ export function backoffDelay(
 }
 
 /** The time, in milliseconds since the epoch, on which all processes that share these stores agree. */
-export function timeOf({ lease }: Pick<Stores, 'lease'>): number {
+export function timeOf({ lease }: { readonly lease?: { now(): number } | undefined }): number {
   return lease?.now() ?? Date.now()
 }
 
