@@ -294,7 +294,18 @@ export {
   type SecuritySchemes,
   type TextInIncrements
 } from './principal.ts'
-export { RunCalls, type CallChange, type CallPart, type RunCall } from './run-calls.ts'
+export {
+  RunCalls,
+  sourceKey,
+  toolCallKey,
+  ToolCallList,
+  VoidableList,
+  type CallChange,
+  type CallPart,
+  type CallPlace,
+  type CallsPart,
+  type RunCall
+} from './run-calls.ts'
 export { RunSpeech, TurnTexts, type Increment, type Passage } from './run-speech.ts'
 export { RunView, type AskingPart } from './run-view.ts'
 export {
@@ -415,4 +426,3 @@ export {
   type WebhookEvent
 } from './webhook.ts'
 export type { ContractTest } from './contract-test.ts'
-export { sourceKey, toolCallKey, ToolCallList, VoidableList, type CallPlace } from './voidable-list.ts'

@@ -17,7 +17,7 @@ import {
   type PartOf,
   type Usage
 } from './part.ts'
-import { ToolCallList, VoidableList } from './voidable-list.ts'
+import { ToolCallList, VoidableList } from './run-calls.ts'
 
 /** The length of a preview in characters. */
 export const PREVIEW = 256

@@ -1,5 +1,5 @@
 import type { NumberedPart, PartOf } from './part.ts'
-import { sourceKey } from './voidable-list.ts'
+import { sourceKey } from './run-calls.ts'
 
 /**
  * The texts of an answer since the last turn of a call, each by what a wire shows it as. What was spoken of them stands for all of them; it is

@@ -1,5 +1,5 @@
 import { addUsage, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from './part.ts'
-import { sourceKey, toolCallKey } from './voidable-list.ts'
+import { sourceKey, toolCallKey } from './run-calls.ts'
 
 /** A part that asks for an input. */
 export type AskingPart = PartOf<'tool.approval.request'> | PartOf<'input.request'>

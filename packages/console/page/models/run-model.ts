@@ -1,5 +1,5 @@
-import type { PartOf, RunStatus, Usage } from '@svc/contract'
-import { sourceKey, VoidableList } from '@svc/contract/voidable-list'
+import type { CallPart, CallsPart, NumberedPart, PartOf, RunStatus, Usage } from '@svc/contract'
+import { RunCalls, sourceKey, VoidableList } from '@svc/contract/run-calls'
 import { signal } from '@preact/signals'
 import { idOfCall, type RunItem, type StreamedPart, type TextItem, type ToolItem } from './run-items.ts'
 
@@ -30,6 +30,8 @@ export class RunModel {
   readonly #valid = new VoidableList<string>()
   // The id of the last item of each source in its current step.
   readonly #last = new Map<string, string>()
+  readonly #calls = new RunCalls((part) => this.#newTool(part))
+  readonly #uses = new Map<string, number>()
   readonly #waiting = new Set<string>()
   #counter = 0
   // The number of the first item of the turn of a call.
@@ -50,7 +52,8 @@ export class RunModel {
         if (part.seq <= this.lastSeq) continue
         this.lastSeq = part.seq
       }
-      this.#add(part, part.at ?? Date.now())
+      const { seq = 0, at = Date.now() } = part
+      this.#add({ ...part, seq, at }, at)
     }
     // Another list for views that compare it.
     this.items = [...this.items]
@@ -64,7 +67,7 @@ export class RunModel {
     this.version.value++
   }
 
-  #add(part: StreamedPart, at: number): void {
+  #add(part: NumberedPart, at: number): void {
     const source = part.source ?? []
     if (part.type !== 'start' && part.type !== 'data' && this.status === 'submitted') this.status = 'working'
     switch (part.type) {
@@ -77,30 +80,17 @@ export class RunModel {
       case 'text':
       case 'reasoning':
         return this.#addText(part, source, at)
-      case 'tool.call.delta':
-        return this.#changeTool(part, at, (tool) => ({ ...tool, draft: tool.draft + part.delta }))
-      case 'tool.call':
-        return this.#changeTool(part, at, (tool) => ({
-          ...tool,
-          args: part.args,
-          draft: '',
-          state: 'called',
-          isOfClient: part.runsAt === 'client'
-        }))
-      case 'tool.approval.request': {
-        const { approvalId, args, expiresAt } = part
-        this.#wait(approvalId)
-        const approval = { approvalId, args, expiresAt, answer: undefined }
-        return this.#changeTool(part, at, (tool) => ({ ...tool, approval }))
-      }
+      case 'tool.approval.request':
+        this.#wait(part.approvalId)
+        return this.#addToCall(part)
       case 'tool.approval.response':
-        return this.#answerApproval(part)
-      case 'tool.result': {
-        const { result, durationMs } = part
-        return this.#changeTool(part, at, (tool) => ({ ...tool, state: 'done', result, durationMs }))
-      }
+        this.#resume(part.approvalId)
+        return this.#addToCall(part)
+      case 'tool.call.delta':
+      case 'tool.call':
+      case 'tool.result':
       case 'tool.error':
-        return this.#changeTool(part, at, (tool) => ({ ...tool, state: 'failed', error: part.error }))
+        return this.#addToCall(part)
       case 'input.request':
         this.#wait(part.inputId)
         return this.#put({ kind: 'input', id: part.inputId, source, at, request: part, response: undefined })
@@ -131,7 +121,7 @@ export class RunModel {
         this.error = part.error
         return this.#end('failed', at)
       case 'finish':
-        if (source.length > 0) return this.#valid.finish(part)
+        if (source.length > 0) return this.#finishMember(part)
         this.finish = part
         this.usage = part.usage
         return this.#end(part.finishReason === 'canceled' ? 'canceled' : 'completed', at)
@@ -153,10 +143,16 @@ export class RunModel {
   #beginStep(part: PartOf<'step.start'>, source: readonly string[]): void {
     this.#last.delete(sourceKey(source))
     this.#valid.begin(part)
+    this.#calls.begin(part)
     if (part.attempt <= 1) return
     const valid = new Set(this.#valid.values)
     this.items = this.items.filter(({ id }) => valid.has(id))
     this.#index()
+  }
+
+  #finishMember(part: PartOf<'finish'>): void {
+    this.#valid.finish(part)
+    this.#calls.finish(part)
   }
 
   // What was spoken of an answer stands for all its increments.
@@ -183,44 +179,37 @@ export class RunModel {
     this.#put({ kind: part.name === 'steer' ? 'steer' : 'data', id: this.#newId(part), source, at, part })
   }
 
-  #answerApproval(part: PartOf<'tool.approval.response'>): void {
-    const { approvalId, approved, reason, args } = part
-    this.#resume(approvalId)
-    const item = this.#find(idOfCall(part))
-    if (item?.kind !== 'tool' || item.approval === undefined) return
-    const approval = { ...item.approval, answer: { approved, reason } }
-    this.#put({ ...item, approval, ...(args !== undefined && { args }) })
+  #addToCall(part: CallsPart): void {
+    const { call } = this.#calls.add(part) ?? {}
+    if (call === undefined) return
+    const found = this.#find(call.shown.id)
+    const tool = found?.kind === 'tool' ? found : call.shown
+    this.#put({ ...tool, ...changeOf(part, tool) })
   }
 
-  #changeTool(
-    part: StreamedPart & { toolCallId: string; toolName: string; parentToolCallId?: string },
-    at: number,
-    change: (tool: ToolItem) => ToolItem
-  ): void {
-    const { toolCallId, toolName, parentToolCallId, source = [] } = part
-    const id = idOfCall(part)
-    const found = this.#find(id)
-    const tool: ToolItem =
-      found?.kind === 'tool'
-        ? found
-        : {
-            kind: 'tool',
-            id,
-            source,
-            at,
-            toolCallId,
-            toolName,
-            parentToolCallId,
-            isOfClient: false,
-            draft: '',
-            args: undefined,
-            state: 'drafted',
-            result: undefined,
-            error: undefined,
-            durationMs: undefined,
-            approval: undefined
-          }
-    this.#put(change(tool))
+  #newTool(part: CallPart): ToolItem {
+    const { toolCallId, toolName, parentToolCallId, source = [], at } = part
+    const called = idOfCall(part)
+    // Models number their calls, so that a later step may use the id of an earlier one.
+    const uses = (this.#uses.get(called) ?? 0) + 1
+    this.#uses.set(called, uses)
+    return {
+      kind: 'tool',
+      id: uses === 1 ? called : `${called} ${uses}`,
+      source,
+      at,
+      toolCallId,
+      toolName,
+      parentToolCallId,
+      isOfClient: false,
+      draft: '',
+      args: undefined,
+      state: 'drafted',
+      result: undefined,
+      error: undefined,
+      durationMs: undefined,
+      approval: undefined
+    }
   }
 
   #newId(part: StreamedPart): string {
@@ -263,5 +252,28 @@ export class RunModel {
     this.endedAt = at
     this.queuePosition = undefined
     this.#waiting.clear()
+  }
+}
+
+/** What a part changes of its call. */
+function changeOf(part: CallsPart, { draft, approval }: ToolItem): Partial<ToolItem> {
+  switch (part.type) {
+    case 'tool.call.delta':
+      return { draft: draft + part.delta }
+    case 'tool.call':
+      return { args: part.args, draft: '', state: 'called', isOfClient: part.runsAt === 'client' }
+    case 'tool.approval.request': {
+      const { approvalId, args, expiresAt } = part
+      return { approval: { approvalId, args, expiresAt, answer: undefined } }
+    }
+    case 'tool.approval.response': {
+      const { approved, reason, args } = part
+      const answered = approval && { ...approval, answer: { approved, reason } }
+      return { approval: answered, ...(args !== undefined && { args }) }
+    }
+    case 'tool.result':
+      return { state: 'done', result: part.result, durationMs: part.durationMs }
+    default:
+      return { state: 'failed', error: part.error }
   }
 }

@@ -63,3 +63,11 @@ t.test('a text of the run itself that another part interrupts is two', async (t)
   const own = (said: string): YieldedPart => ({ type: 'text', text: said })
   t.strictSame(textsOf([own('a'), own('b'), text('m', 'x'), own('c')]), [': ab', 'm: x', ': c'])
 })
+
+t.test('calls of two steps with the same id are two, and a result of a void call is none', async (t) => {
+  const call: YieldedPart = { type: 'tool.call', toolCallId: 'c', toolName: 'x', args: {}, source: ['a'] }
+  const { args: _, ...about } = call
+  const result: YieldedPart = { ...about, type: 'tool.result', result: 1, durationMs: 1 }
+  t.strictSame(textsOf([step('a'), call, result, step('a', 1, 1), call, result]), ['tool a', 'tool a'])
+  t.strictSame(textsOf([step('a'), call, step('a', 2), result]), [])
+})
