@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createRunEngine, defineRunnable, type RunEngine } from '@svc/registry'
+import { createRunEngine, defineRunnable, type RunEngine, type Stores } from '@svc/registry'
 import { startPostgres } from '@tools/postgres'
 import t, { type Test } from 'tap'
 import { createNodes, type Nodes } from '../helpers/nodes.ts'
@@ -14,6 +14,7 @@ t.setTimeout(120_000)
 async function startEngines(t: Test, { open }: Nodes, count: number) {
   const begun = new Map<string, number>()
   const engines: RunEngine[] = []
+  const allStores: Stores[] = []
   for (let index = 0; index < count; index++) {
     const ticker = defineRunnable({
       kind: 'agent',
@@ -24,14 +25,16 @@ async function startEngines(t: Test, { open }: Nodes, count: number) {
         return 'done'
       }
     })
-    const engine = createRunEngine({ stores: await open(), drainTimeout: 0 })
+    const stores = await open()
+    allStores.push(stores)
+    const engine = createRunEngine({ stores, drainTimeout: 0 })
     t.teardown(() => engine.close())
     await engine.resume(ticker)
     await engine.recover()
     engines.push(engine)
     if (index === 0) await engine.schedules.create(ticker, { cron: '0 0 1 1 *', input: 'tick' })
   }
-  return { engines, begun }
+  return { engines, begun, stores: allStores }
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -66,7 +69,7 @@ t.test('schedules on Postgres', { skip: server instanceof Error && server.messag
     async (t) => {
       const nodes = await createNodes(t, server.url)
       const { admin, schema } = nodes
-      const { engines, begun } = await startEngines(t, nodes, 1)
+      const { engines, begun, stores } = await startEngines(t, nodes, 1)
       const jobs = `${schema}_worker._private_jobs`
       const { rows } = await admin.query(
         `select round(extract(epoch from j.run_at) * 1000)::float8 as planned, s.next_at::float8 as next_at
@@ -74,8 +77,12 @@ t.test('schedules on Postgres', { skip: server instanceof Error && server.messag
       )
       t.equal(rows.length, 1)
       t.equal(rows[0].planned, rows[0].next_at)
+      const woken = new Promise<void>((resolve) => {
+        stores[0]!.schedules!.onDue!(async () => resolve())
+      })
       await admin.query(`update ${schema}.schedule set next_at = 1`)
       await admin.query(`update ${jobs} set run_at = now()`)
+      await woken
       await until(() => begun.size === 1)
       await admin.query(`delete from ${jobs}`)
       await admin.query(`update ${schema}.schedule set next_at = 1`)
