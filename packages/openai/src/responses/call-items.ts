@@ -124,7 +124,7 @@ export class CallItems {
 
   #show({ toolCallId, ...part }: CallPart): ShownCall {
     const callId = 'runsAt' in part && part.runsAt === 'client' ? this.#newId(toolCallId) : undefined
-    const isHeld = 'mayAsk' in part && part.mayAsk === true
+    const isHeld = 'mayAsk' in part && part.mayAsk
     return { callId, arguments: '', approvalId: null, isHeld, open: undefined }
   }
 

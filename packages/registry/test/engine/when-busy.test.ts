@@ -31,12 +31,8 @@ for (const [where, stores] of [
     t.equal((await engine.find(last.runId))?.status, 'submitted')
     const { runs } = await engine.list({ limit: 10 })
     t.same(
-      runs.map(({ runId, queuePosition }) => [runId, queuePosition]).toSorted(),
-      [
-        [first.runId, null],
-        [canceled.runId, 1],
-        [last.runId, 2]
-      ].toSorted(),
+      Object.fromEntries(runs.map(({ runId, queuePosition }) => [runId, queuePosition])),
+      { [first.runId]: null, [canceled.runId]: 1, [last.runId]: 2 },
       'a list has the places of those that wait'
     )
     const places: unknown[] = []
