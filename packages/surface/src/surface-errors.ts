@@ -95,6 +95,10 @@ export function surfaceErrors(
 }
 
 function defineLazily(errors: SurfaceErrors, name: keyof SurfaceErrors, create: () => unknown): void {
-  let value: unknown
-  Object.defineProperty(errors, name, { enumerable: true, get: () => (value ??= create()) })
+  const get = () => {
+    const value = create()
+    Object.defineProperty(errors, name, { enumerable: true, value })
+    return value
+  }
+  Object.defineProperty(errors, name, { enumerable: true, configurable: true, get })
 }

@@ -98,26 +98,11 @@ function isPushed(stream: AsyncIterable<YieldedPart>): stream is AsyncIterable<Y
   return typeof (stream as Partial<PushedParts>).pushTo === 'function'
 }
 
-/** The parts of a run that accepting its parts needs. */
-interface AcceptingRun {
-  readonly writer: PartWriter
-  readonly ended: boolean
-  /** True if another process can resume it. */
-  readonly resumable: boolean
-  /** True if an earlier process began it. */
-  readonly resumed: boolean
-  /** @throws the reason of the end if the run has ended */
-  requireOpen(): void
-  end(how: Ending): boolean
-  /** A part was written. */
-  accepted(part: YieldedPart): void
-}
-
 /**
  * Writes what a runnable yields to the log of its run; undefined if the runnable may yield more at once.
  * @throws why the run has ended
  */
-function acceptPart(run: AcceptingRun, part: YieldedPart): Promise<void> | undefined {
+function acceptPart(run: LiveRun, part: YieldedPart): Promise<void> | undefined {
   run.requireOpen()
   if (run.resumed && isReplayed(part)) return undefined
   try {
@@ -132,7 +117,7 @@ function acceptPart(run: AcceptingRun, part: YieldedPart): Promise<void> | undef
   return run.writer.congested ? run.writer.idle() : undefined
 }
 
-function write(run: AcceptingRun, part: YieldedPart): void {
+function write(run: LiveRun, part: YieldedPart): void {
   requirePart(part)
   if (part.type === 'start') return
   const record = run.resumable ? takeRecord(part) : undefined
@@ -141,9 +126,12 @@ function write(run: AcceptingRun, part: YieldedPart): void {
   else if (part.type === 'error') run.end({ error: errorFromPart(part.error) })
 }
 
-/** What a run in progress is made of, as the engine sees it. */
-abstract class RunState {
-  abstract readonly writer: PartWriter
+// Milliseconds between two looks whether a run has begun.
+const BEGINS_WITHIN = 5
+const CANCELED = { type: 'finish', finishReason: 'canceled' } as const
+
+/** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
+export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost {
   readonly runId: string
   readonly sessionId: string
   readonly createdAt: number
@@ -179,11 +167,18 @@ abstract class RunState {
   keeping: Promise<boolean> | undefined
   /** The messages that join it; undefined if none may. */
   readonly inbox: SteeringInbox | undefined
+  readonly writer: PartWriter
+  readonly #host: RunHost
+  readonly #earlier: Earlier | undefined
+  #ownStores: Stores | undefined
+  #source: PartSource | undefined
+  #waits: RunWaits | undefined
+  #ended = false
+  // While its turn is being kept nothing else ends it.
+  #isHeld = false
 
-  protected readonly host: RunHost
-
-  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier: Earlier | undefined) {
-    this.host = host
+  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
+    this.#host = host
     this.runnable = runnable
     this.options = options
     this.record = earlier?.record ?? newRun(runnable, options, host.surfaces)
@@ -198,6 +193,13 @@ abstract class RunState {
     this.losses = earlier?.losses ?? 0
     this.#onlyWaits = earlier?.onlyWaits ?? false
     if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
+    this.#earlier = earlier
+    const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
+    this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
+      onFault: (err) => this.#storeFailed(err),
+      onRecorded: () => this.stepSettled(),
+      onTransient: (part) => host.transients.publish(this.runId, part)
+    })
   }
 
   result(): Promise<RunResult> {
@@ -205,24 +207,24 @@ abstract class RunState {
   }
 
   parts(after = 0, signal?: AbortSignal): AsyncIterable<NumberedPart> {
-    return readParts(this.host, this.runId, after, signal)
+    return readParts(this.#host, this.runId, after, signal)
   }
 
   /** Call it before the run works: a death of the process counts from now on. */
   beginWork(): Awaitable<void> {
     if (!this.#onlyWaits) return this.#begins
     this.#onlyWaits = false
-    return (this.#begins = this.host.begins(this.record))
+    return (this.#begins = this.#host.begins(this.record))
   }
 
   waiting(isWaiting: boolean): void {
-    if (isWaiting) this.host.waits(this)
-    else this.host.works(this)
+    if (isWaiting) this.#host.waits(this)
+    else this.#host.works(this)
   }
 
   // The store must know the input first.
   expire(inputId: string): void {
-    this.writer.whenIdle(() => this.host.expireInput(inputId))
+    this.writer.whenIdle(() => this.#host.expireInput(inputId))
   }
 
   get queued(): boolean {
@@ -231,36 +233,6 @@ abstract class RunState {
 
   get mayResume(): boolean {
     return this.resumable && this.losses < MAX_LOSSES
-  }
-}
-
-// Milliseconds between two looks whether a run has begun.
-const BEGINS_WITHIN = 5
-const CANCELED = { type: 'finish', finishReason: 'canceled' } as const
-
-/** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun
-  extends RunState
-  implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost, AcceptingRun
-{
-  readonly writer: PartWriter
-  readonly #earlier: Earlier | undefined
-  #ownStores: Stores | undefined
-  #source: PartSource | undefined
-  #waits: RunWaits | undefined
-  #ended = false
-  // While its turn is being kept nothing else ends it.
-  #isHeld = false
-
-  constructor(host: RunHost, runnable: Runnable, options: StartOptions, earlier?: Earlier) {
-    super(host, runnable, options, earlier)
-    this.#earlier = earlier
-    const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
-    this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
-      onFault: (err) => this.#storeFailed(err),
-      onRecorded: () => this.stepSettled(),
-      onTransient: (part) => host.transients.publish(this.runId, part)
-    })
   }
 
   get ended(): boolean {
@@ -282,13 +254,13 @@ export class LiveRun
 
   /** @param left how it leaves its turn to a later message; a run whose turn is saved ends by itself */
   async cancel(left?: LeftTurn | null): Promise<boolean> {
-    if (this.unloaded) return this.host.cancelUnloaded(this.runId, left)
+    if (this.unloaded) return this.#host.cancelUnloaded(this.runId, left)
     if (left && this.turnSaved) return false
     if (left) this.record.leftTurn ??= left
     const isKept = left?.keep === true && !this.#ended
     const canceled = isKept ? await (this.keeping ??= this.#keepTurn(left)) : this.end(CANCELED)
     await this.writer.idle()
-    if (isTaken(this.host.stores, this.loss)) return false
+    if (isTaken(this.#host.stores, this.loss)) return false
     if (canceled && this.loss) throw new RUN_ERR_STORE({ cause: this.loss })
     return canceled
   }
@@ -314,7 +286,7 @@ export class LiveRun
     if (!this.#ended) this.leave()
     await this.writer.idle()
     // If the store fails, it counts as a death.
-    if (this.suspended) await this.host.left(this)
+    if (this.suspended) await this.#host.left(this)
   }
 
   unload(): Promise<void> {
@@ -328,8 +300,8 @@ export class LiveRun
     this.suspended = true
     this.settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
     if (this.unloaded) this.settlement.report = undefined
-    if (this.unloaded || this.host.stores.lease)
-      this.settlement.elsewhere = () => this.host.resultElsewhere(this.runId)
+    if (this.unloaded || this.#host.stores.lease)
+      this.settlement.elsewhere = () => this.#host.resultElsewhere(this.runId)
     this.#leave(reason)
   }
 
@@ -341,7 +313,7 @@ export class LiveRun
   ask(asked: AskedInput, asker: Asker): Promise<InputOutcome> {
     if (this.#ended || this.#isHeld) return Promise.reject(this.lateSignal.why)
     try {
-      this.host.requireWait(this)
+      this.#host.requireWait(this)
     } catch (err) {
       this.end({ error: err })
       return Promise.reject(this.lateSignal.why)
@@ -384,15 +356,15 @@ export class LiveRun
   #getWaits(): RunWaits {
     if (this.#waits !== undefined) return this.#waits
     this.#waits = new RunWaits(this, this.#earlier)
-    if (this.resumable && this.host.mayUnload(this.options))
-      this.#waits.onDormant((wait) => this.host.dormant(this, wait))
+    if (this.resumable && this.#host.mayUnload(this.options))
+      this.#waits.onDormant((wait) => this.#host.dormant(this, wait))
     return this.#waits
   }
 
   write(part: Part, change: RunChange): void {
     this.writer.write(part, change)
     if (change.input !== undefined) this.options.onInputRequest?.()
-    else this.host.progressed(this)
+    else this.#host.progressed(this)
   }
 
   requireOpen(): void {
@@ -402,7 +374,7 @@ export class LiveRun
   stepSettled(err?: unknown): void {
     if (err !== undefined || !this.mayResume) return void this.#isLostTo(err)
     this.losses = 0
-    this.host.progressed(this)
+    this.#host.progressed(this)
   }
 
   /** Ends the run; true for the one call that did. */
@@ -422,7 +394,7 @@ export class LiveRun
 
   async #execute(input: RunInput): Promise<void> {
     try {
-      const taking = takeTurn(this, this.host)
+      const taking = takeTurn(this, this.#host)
       if (isPromise(taking)) await taking
       const context = new HostedContext(this)
       this.settlement.report = new RunReport(
@@ -446,21 +418,21 @@ export class LiveRun
 
   // After a store failure a run is left to be resumed instead of ending with the error.
   #isLostTo(err: unknown): boolean {
-    if ((this.mayResume && isReported(err)) || isTaken(this.host.stores, err)) this.#storeFailed(err)
+    if ((this.mayResume && isReported(err)) || isTaken(this.#host.stores, err)) this.#storeFailed(err)
     return this.loss !== undefined
   }
 
   #storeFailed(err: unknown): void {
     if (this.loss) return
     this.loss = err
-    if (isTaken(this.host.stores, err)) return this.leave(err)
+    if (isTaken(this.#host.stores, err)) return this.leave(err)
     this.losses++
     logLost(this, err)
     this.suspended = this.resumable
     const goesOn = this.mayResume && isReported(err)
     this.settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
     this.#leave(err)
-    this.host.lost(this, err)
+    this.#host.lost(this, err)
   }
 
   // Stops the run without a last part.
@@ -482,7 +454,7 @@ export class LiveRun
     this.writer.flush()
     await this.writer.idle()
     try {
-      if (!this.#ended) await leaveTurn(this.host.stores, this.record, left)
+      if (!this.#ended) await leaveTurn(this.#host.stores, this.record, left)
     } catch (err) {
       this.#storeFailed(err)
     }
@@ -503,7 +475,7 @@ export class LiveRun
     // The run has ended only when its last part is in the log, or cannot be written.
     this.writer.whenIdle(() => {
       this.turn?.leave(this.suspended)
-      this.host.ended(this)
+      this.#host.ended(this)
       this.settlement.due()
     })
   }
