@@ -65,11 +65,17 @@ t.test('artifacts are left out of a list unless it asks for them', async (t) => 
   }
 })
 
+/** Until what happens next has a later timestamp. */
+async function nextMillisecond(): Promise<void> {
+  for (const now = Date.now(); Date.now() === now;) await new Promise((resolve) => setTimeout(resolve, 1))
+}
+
 t.test('the task whose status changed last is first', async (t) => {
   for (const binding of BINDINGS) {
     const { app, send } = await serve(t, binding)
     const first = await send('questioner')
     for (let count = 0; count < 3; count++) await send('echo')
+    await nextMillisecond()
     const second = await send('questioner')
     const check = async (id: string) => {
       const { tasks } = await list(app, binding)
@@ -78,7 +84,7 @@ t.test('the task whose status changed last is first', async (t) => {
       t.same(times, times.toSorted().toReversed(), 'by the times of their statuses')
     }
     await check(second.id)
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await nextMillisecond()
     await send('questioner', { taskId: first.id })
     await check(first.id)
   }

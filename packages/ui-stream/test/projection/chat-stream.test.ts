@@ -62,6 +62,21 @@ t.test(
   }
 )
 
+t.test('an answer to an approval has its reason', async (t) => {
+  const answerOf = (outcome: { approved: boolean; reason?: string }) => {
+    const { add } = open()
+    const call = { toolCallId: 'call-1', toolName: 'send', args: {} }
+    add(start)
+    add({ type: 'tool.call', ...call })
+    add({ type: 'tool.approval.request', approvalId: 'r.1', expiresAt, ...call })
+    return chunksOf(
+      add({ type: 'tool.approval.response', approvalId: 'r.1', toolCallId: 'call-1', ...outcome })
+    )
+  }
+  for (const outcome of [{ approved: false, reason: 'Not him' }, { approved: true }])
+    t.strictSame(answerOf(outcome), [{ type: 'tool-approval-response', approvalId: 'r.1', ...outcome }])
+})
+
 t.test('what a member has said stands in the message, also if the run ends first', async (t) => {
   const { add, stream } = open()
   add(start)
