@@ -239,15 +239,14 @@ async function storeFile(
   maxSize: number,
   directory: TempDirectory
 ): Promise<{ path: string; size: number; sha256: string; mimeType: string }> {
-  let file: { path: string; handle: FileHandle } | undefined
-  let mimeType: string | undefined
+  let file: { path: string; handle: FileHandle; mimeType: string } | undefined
   let sample: Buffer = Buffer.alloc(0)
   let size = 0
   const hash = createHash('sha256')
 
   const settleType = async () => {
-    mimeType = await resolveType(declared, sample.subarray(0, SAMPLE_SIZE), limits.allowedMimeTypes)
-    file = await directory.createFile()
+    const mimeType = await resolveType(declared, sample.subarray(0, SAMPLE_SIZE), limits.allowedMimeTypes)
+    file = { ...(await directory.createFile()), mimeType }
     await file.handle.writeFile(sample)
     return file
   }
@@ -261,8 +260,8 @@ async function storeFile(
       if (file !== undefined) await file.handle.writeFile(chunk)
       else if ((sample = Buffer.concat([sample, chunk])).length >= SAMPLE_SIZE) await settleType()
     }
-    const { path } = file ?? (await settleType())
-    return { path, size, sha256: hash.digest('hex'), mimeType: mimeType ?? declared }
+    const { path, mimeType } = file ?? (await settleType())
+    return { path, size, sha256: hash.digest('hex'), mimeType }
   } finally {
     await file?.handle.close()
   }

@@ -156,6 +156,15 @@ t.test('a request of an unknown revision learns which ones there are', async (t)
     id: 1,
     error: { code: -32022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } }
   })
+  const bare = await post(
+    url,
+    { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+  )
+  t.equal(bare.status, 400)
+  t.match(await bare.json(), {
+    error: { code: -32602, message: /^params\/_meta\/io\.modelcontextprotocol~1protocolVersion/ }
+  })
 })
 
 t.test('what the policy forbids is refused with a challenge, whatever the method', async (t) => {
