@@ -1,5 +1,6 @@
 import {
   fileOfAudio,
+  RunView,
   type ChangedRunQuery,
   type InputSummary,
   type NumberedPart,
@@ -90,7 +91,7 @@ export class TaskEvents {
   #structured: unknown = null
   // Undefined if they are not exposed.
   readonly #tools: ToolArtifacts | undefined
-  readonly #waiting = new Map<string, InputPrompt>()
+  readonly #run = new RunView()
   #last: TaskStatus | undefined
 
   // The first part of a queued run is its acceptance.
@@ -114,6 +115,7 @@ export class TaskEvents {
   }
 
   add(part: NumberedPart): readonly TaskEvent[] {
+    this.#run.add(part)
     if (part.type === 'start' && part.queued) this.#isQueued = true
     if (!this.#isQueued) return this.#add(part)
     if (part.type === 'start') return NONE
@@ -150,9 +152,10 @@ export class TaskEvents {
       case 'input.request':
         return [this.#ask(promptOf(part), part.at)]
       case 'tool.approval.response':
-        return [this.#answered(part.approvalId, part.at)]
-      case 'input.response':
-        return [this.#answered(part.inputId, part.at)]
+      case 'input.response': {
+        const next = firstToAnswer(this.#pending)
+        return [next === undefined ? this.#status({ state: 'working' }, part.at) : this.#ask(next, part.at)]
+      }
       case 'error':
         return own ? this.#failed(part) : NONE
       case 'finish':
@@ -170,7 +173,7 @@ export class TaskEvents {
     return this.#artifact(answerArtifact([{ text }]), append, false)
   }
 
-  // What was spoken of an answer is its beginning, or all steps of it.
+  // The artifact has the texts of the last step alone.
   #turn(text: string): readonly TaskEvent[] {
     if (this.#answer === 'none' && text === '') return NONE
     const isSame = this.#answer === 'open' && this.#length === text.length
@@ -181,15 +184,13 @@ export class TaskEvents {
   }
 
   #ask(prompt: InputPrompt, at: number): TaskEvent {
-    this.#waiting.set(prompt.inputId, prompt)
-    const message = promptMessage(this.#task, prompt, this.#waiting.size === 1)
-    return this.#status({ state: waitingState(this.#waiting.values()), message }, at)
+    const pending = this.#pending
+    const message = promptMessage(this.#task, prompt, pending.length === 1)
+    return this.#status({ state: waitingState(pending), message }, at)
   }
 
-  #answered(inputId: string, at: number): TaskEvent {
-    this.#waiting.delete(inputId)
-    const next = firstToAnswer([...this.#waiting.values()])
-    return next === undefined ? this.#status({ state: 'working' }, at) : this.#ask(next, at)
+  get #pending(): InputPrompt[] {
+    return Array.from(this.#run.pending.values(), promptOf)
   }
 
   #failed({ error, at }: Logged<'error'>): readonly TaskEvent[] {

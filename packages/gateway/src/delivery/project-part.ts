@@ -56,7 +56,8 @@ export interface Projection {
 }
 
 /**
- * Projects a part to its event; undefined for parts without one.
+ * Projects a part to its event; undefined for parts without one. It folds nothing: clients get what a step voids as a `reset`, and fold
+ * the log themselves.
  * @param result the text and files of the run, for its last part
  */
 export function projectPart(
