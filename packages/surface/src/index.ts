@@ -82,7 +82,7 @@ export {
   type WireDescription,
   type WireSurface
 } from './open-surface.ts'
-export { describeRoutes, jsonReply } from './openapi/describe-routes.ts'
+export { bytesReply, describeRoutes, eventsReply, jsonReply } from './openapi/describe-routes.ts'
 export type { OpenApiDocument, Operation, Response, Schema } from './openapi/open-api-document.ts'
 export { refTo } from './openapi/schema-objects.ts'
 export { reserveMemory } from './requests/answer-memory.ts'

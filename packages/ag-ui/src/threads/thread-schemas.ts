@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { RunBodySchema } from '@svc/contract'
-import { jsonReply, type ConversationWire } from '@svc/surface'
+import { eventsReply, jsonReply, type ConversationWire } from '@svc/surface'
 import { AgUiEventSchema } from '../wire/events.ts'
 
 const { userId } = RunBodySchema.properties
@@ -43,10 +43,7 @@ const failures = {
   '4xx': jsonReply('Refused', ErrorBodySchema),
   '5xx': jsonReply('Failed', ErrorBodySchema)
 }
-const stream = (description: string) => ({
-  description,
-  content: { 'text/event-stream': { schema: AgUiEventSchema } }
-})
+const stream = (description: string) => eventsReply(description, AgUiEventSchema)
 
 /** The replies of each route. */
 export const REPLIES = {

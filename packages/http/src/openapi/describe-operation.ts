@@ -1,5 +1,6 @@
-import { Type, type TSchema } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { PART_SCHEMAS, PlaceSchema, type NumberedPart, type PartType } from '@svc/contract'
+import { bytesReply, eventsReply } from '@svc/surface'
 import { ErrorBodySchema, ProblemSchema } from '../schemas/error-body.ts'
 
 const TAG_OF = {
@@ -97,30 +98,20 @@ export type ErrorStatus = keyof typeof REASONS
 /** The error statuses of starting a run. */
 export const RUN_ERRORS = [400, 403, 404, 413, 414, 415, 422, 429, 500, 503] as const
 
-/** Descriptions of reply headers, by name. */
-type Headers = Readonly<Record<string, string>>
-
-/** A reply of JSON. */
-export function jsonReply<T extends TSchema>(description: string, schema: T, headers: Headers = {}) {
-  return { description, headers: describeHeaders(headers), content: { 'application/json': { schema } } }
-}
-
 /** A reply without a body. */
 export function emptyReply(description: string) {
   return Type.Unsafe<unknown>(Type.Null({ description }))
 }
 
-/** A stream of parts; the schema describes the `data` of each message. */
+/** A stream of parts. */
 export function eventStreamReply(description: string) {
-  const content = { 'text/event-stream': { schema: Type.Unsafe<unknown>(EventPartSchema) } }
-  return { description, headers: describeHeaders({ 'x-run-id': RUN_ID }), content }
+  return eventsReply(description, Type.Unsafe<unknown>(EventPartSchema), { 'x-run-id': RUN_ID })
 }
 
-/** A reply of the bytes of a file, of any type. */
-export function fileReply(description: string, headers: Headers = {}) {
-  const schema = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
+/** A file, or a range of it. */
+export function fileReply(description: string, headers: Readonly<Record<string, string>> = {}) {
   const all = { etag: 'Identifies the content', 'content-disposition': 'The name of the file', ...headers }
-  return { description, headers: describeHeaders(all), content: { '*/*': { schema } } }
+  return bytesReply(description, all)
 }
 
 /** Description of the header `x-run-id`. */
@@ -143,12 +134,6 @@ function errorReply(description: string) {
       'application/problem+json': { schema: ProblemSchema }
     }
   }
-}
-
-function describeHeaders(headers: Headers) {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [name, { type: 'string', description }])
-  )
 }
 
 /** A part on the wire: discriminated by `type`, numbered by `seq`, which is also the id of its message. */

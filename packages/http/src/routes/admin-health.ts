@@ -1,7 +1,8 @@
+import { jsonReply } from '@svc/surface'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { RunEngine } from '@svc/surface'
 import { toFault } from '../errors/to-error-body.ts'
-import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { describeOperation, errorReplies } from '../openapi/describe-operation.ts'
 import { HealthReportSchema, type HealthReport } from '../schemas/health.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 

@@ -1,7 +1,7 @@
 import { isTerminalStatus, nextTurn, RUNNABLE_KINDS, type RunPage, type RunQuery } from '@svc/contract'
-import { removeSubject } from '@svc/surface'
+import { removeSubject, jsonReply } from '@svc/surface'
 import { HTTP_ERR_UNKNOWN_RUNNABLE } from '../errors.ts'
-import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { describeOperation, emptyReply, errorReplies } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { listRuns, toRunItem } from '../replies/run-records.ts'
 import {

@@ -1,6 +1,7 @@
+import { jsonReply } from '@svc/surface'
 import { Type } from '@sinclair/typebox'
 import { RUN_ERR_DRAINING, RUN_ERR_NO_LEASE, RUN_ERR_RECOVERING } from '@svc/contract/errors'
-import { errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { errorReplies } from '../openapi/describe-operation.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' })

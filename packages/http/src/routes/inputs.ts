@@ -21,10 +21,11 @@ import {
   toPendingApproval,
   toPendingInput,
   type GivenAnswer,
-  type InputList
+  type InputList,
+  jsonReply
 } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
-import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { describeOperation, errorReplies } from '../openapi/describe-operation.ts'
 import { collectPage, sendPage, type PageQuery } from '../replies/collect-page.ts'
 import { sendRecord, withMember } from '../replies/run-records.ts'
 import { nextCursor, pageQuery } from '../schemas/parameters.ts'

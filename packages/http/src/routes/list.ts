@@ -9,8 +9,8 @@ import {
   type RunnableKind,
   type RunnableMetadata
 } from '@svc/contract'
-import { requireExposed, sendJson, sendWhole, WireSchema } from '@svc/surface'
-import { describeOperation, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { requireExposed, sendJson, sendWhole, WireSchema, jsonReply } from '@svc/surface'
+import { describeOperation, errorReplies } from '../openapi/describe-operation.ts'
 import { collectPage } from '../replies/collect-page.ts'
 import { NameParamsSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'

@@ -1,14 +1,8 @@
 import { codeOf, RunBodySchema, RUNNABLE_KINDS, RunRecordSchema, RunResultSchema } from '@svc/contract'
-import { sendJson, toRunRecord } from '@svc/surface'
+import { sendJson, toRunRecord, jsonReply } from '@svc/surface'
 import type { FastifyReply } from 'fastify'
 import { replyRunError } from '../errors/error-handler.ts'
-import {
-  describeOperation,
-  errorReplies,
-  jsonReply,
-  RUN_ERRORS,
-  RUN_ID
-} from '../openapi/describe-operation.ts'
+import { describeOperation, errorReplies, RUN_ERRORS, RUN_ID } from '../openapi/describe-operation.ts'
 import { createStarter, endsWithin, tieToClient } from '../starting/start-run.ts'
 import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'

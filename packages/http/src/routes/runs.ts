@@ -1,14 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { RunRecordSchema, type RunQuery } from '@svc/contract'
-import { createSseStream, isEnd, requireRun, SSE_HEADERS } from '@svc/surface'
+import { createSseStream, isEnd, requireRun, SSE_HEADERS, jsonReply } from '@svc/surface'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import {
   describeOperation,
   emptyReply,
   errorReplies,
   EVENT_STREAM,
-  eventStreamReply,
-  jsonReply
+  eventStreamReply
 } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { listRuns, sendRecord, toRunItem } from '../replies/run-records.ts'

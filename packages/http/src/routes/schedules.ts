@@ -1,8 +1,15 @@
 import { isAdmin, reachesOwner, ScheduleChangeSchema, type Principal } from '@svc/contract'
 import { RUN_ERR_SCHEDULE_NOT_FOUND } from '@svc/contract/errors'
-import { ProviderKeys, requireAllowed, requireExposed, sendJson, type OwnedSchedule } from '@svc/surface'
+import {
+  ProviderKeys,
+  requireAllowed,
+  requireExposed,
+  sendJson,
+  type OwnedSchedule,
+  jsonReply
+} from '@svc/surface'
 import { formatRunCursor } from '@svc/contract/stores'
-import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { describeOperation, emptyReply, errorReplies } from '../openapi/describe-operation.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
 import { ScheduleParamsSchema } from '../schemas/parameters.ts'
 import {

@@ -9,7 +9,8 @@ import {
   sendPieces,
   SSE_HEADERS,
   streamEntries,
-  toSession
+  toSession,
+  jsonReply
 } from '@svc/surface'
 import {
   defined,
@@ -28,8 +29,7 @@ import {
   describeOperation,
   emptyReply,
   errorReplies,
-  eventStreamReply,
-  jsonReply
+  eventStreamReply
 } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
 import { watchClient } from '../starting/start-run.ts'

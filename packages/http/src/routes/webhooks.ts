@@ -1,8 +1,8 @@
 import { isAdmin, reachesOwner, WebhookChangeSchema, type Principal } from '@svc/contract'
 import { RUN_ERR_WEBHOOK_NOT_FOUND } from '@svc/contract/errors'
-import { sendJson, type OwnedWebhook } from '@svc/surface'
+import { sendJson, type OwnedWebhook, jsonReply } from '@svc/surface'
 import { formatRunCursor } from '@svc/contract/stores'
-import { describeOperation, emptyReply, errorReplies, jsonReply } from '../openapi/describe-operation.ts'
+import { describeOperation, emptyReply, errorReplies } from '../openapi/describe-operation.ts'
 import { collectPage, sendPage } from '../replies/collect-page.ts'
 import { WebhookParamsSchema } from '../schemas/parameters.ts'
 import {

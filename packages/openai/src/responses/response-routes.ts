@@ -1,5 +1,5 @@
 import { RUN_ERR_FILE_NOT_FOUND } from '@svc/contract/errors'
-import { jsonReply, requireRun, sendFile, sendJson } from '@svc/surface'
+import { bytesReply, jsonReply, requireRun, sendFile, sendJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { readFileId } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
@@ -80,7 +80,7 @@ export function responseRoutes(scope: FastifyInstance, surface: Surface): void {
     ...describe('getFileContent', 'The content of a file that a run made'),
     params,
     response: {
-      200: { description: 'The file', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
+      200: bytesReply('The file'),
       '4xx': jsonReply('Refused', REPLIES.items['4xx'].content['application/json'].schema)
     }
   }

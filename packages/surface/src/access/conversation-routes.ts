@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fileUrlsAt, type FileUrl } from '../files/file-urls.ts'
 import { sendFile } from '../files/send-file.ts'
 import type { WireSurface } from '../open-surface.ts'
-import type { jsonReply } from '../openapi/describe-routes.ts'
+import { bytesReply, type jsonReply } from '../openapi/describe-routes.ts'
 import { baseUrlOf, type AddressedRequest } from '../requests/base-url.ts'
 import { cancelActiveRun, requireRunOf } from './conversations.ts'
 import type { SessionReference } from './require-owned.ts'
@@ -121,10 +121,7 @@ function addCommon(
     params: sessionParams(id, { runId: IdSchema, fileId: IdSchema }),
     querystring: UserQuerySchema,
     response: {
-      200: {
-        description: 'The file, or the range that was asked for',
-        content: { '*/*': { schema: { type: 'string', format: 'binary' } } }
-      },
+      200: bytesReply('The file, or the range that was asked for'),
       ...failures
     }
   }

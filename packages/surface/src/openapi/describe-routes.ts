@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import type { SecuritySchemes } from '@svc/contract'
 import type { Media, OpenApiDocument, Operation, Parameter, Response } from './open-api-document.ts'
@@ -22,9 +22,32 @@ export interface ApiInfo {
   readonly examples?: Readonly<Record<string, object>>
 }
 
+/** Descriptions of reply headers, by name. */
+type HeaderTexts = Readonly<Record<string, string>>
+
 /** A reply of JSON, for the `response` of a route. */
-export function jsonReply<T extends TSchema>(description: string, schema: T) {
-  return { description, content: { 'application/json': { schema } } }
+export function jsonReply<T extends TSchema>(description: string, schema: T, headers?: HeaderTexts) {
+  return reply(description, { 'application/json': { schema } }, headers)
+}
+
+/** A reply of the bytes of a file, of any type. */
+export function bytesReply(description: string, headers?: HeaderTexts) {
+  return reply(description, { '*/*': { schema: BYTES } }, headers)
+}
+
+/** A reply of events; the schema describes the `data` of each message. */
+export function eventsReply<T extends TSchema>(description: string, schema: T, headers?: HeaderTexts) {
+  return reply(description, { 'text/event-stream': { schema } }, headers)
+}
+
+const BYTES = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
+
+function reply<C>(description: string, content: C, headers: HeaderTexts = {}) {
+  const described = Object.entries(headers).map(([name, text]) => [
+    name,
+    { type: 'string', description: text }
+  ])
+  return { description, headers: Object.fromEntries(described) as object, content }
 }
 
 /** The reply of a route: with its content by media type, or a schema without a title. */

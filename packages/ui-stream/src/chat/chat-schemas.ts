@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Type, type Static } from '@sinclair/typebox'
 import { IdSchema, RunBodySchema } from '@svc/contract'
-import { jsonReply, type ConversationWire } from '@svc/surface'
+import { eventsReply, jsonReply, type ConversationWire } from '@svc/surface'
 import { UiChunkSchema } from '../wire/chunks.ts'
 import { UiMessageSchema } from '../wire/messages.ts'
 
@@ -85,10 +85,10 @@ const failures = {
   '4xx': jsonReply('Refused', ErrorBodySchema),
   '5xx': jsonReply('Failed', ErrorBodySchema)
 }
-const stream = {
-  description: 'A UI message stream: each message has the JSON of a chunk; the last one is `[DONE]`',
-  content: { 'text/event-stream': { schema: UiChunkSchema } }
-}
+const stream = eventsReply(
+  'A UI message stream: each message has the JSON of a chunk; the last one is `[DONE]`',
+  UiChunkSchema
+)
 
 /** The replies of each route. */
 export const REPLIES = {
