@@ -42,7 +42,9 @@ let packed: Promise<string> | undefined
 export const build = () => (built ??= buildAll())
 
 async function buildAll(): Promise<void> {
-  await run(bin('tsc'), ['-b', '--singleThreaded', ...globSync('packages/*', { cwd: ROOT })], ROOT)
+  const packages = globSync('packages/*', { cwd: ROOT })
+  await run(bin('tsc'), ['-b', '--singleThreaded', ...packages], ROOT)
+  await run(process.execPath, ['tools/bundle-packages.ts', ...packages], ROOT)
   await run(process.execPath, ['packages/console/page/build/main.ts'], ROOT)
 }
 
