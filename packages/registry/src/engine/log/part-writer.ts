@@ -49,134 +49,6 @@ interface Queued {
 
 const NO_RECORDS: readonly PartRecord[] = []
 
-/**
- * Appends one run's parts in order, with one append in progress at a time; parts that arrive meanwhile are appended together.
- * A synchronous store needs no queue.
- */
-class LogWriter {
-  readonly #log: StreamLog
-  readonly #runId: string
-  readonly #epoch: number
-  readonly #events: WriterEvents
-  #queue: Queued[] = []
-  #queued = 0
-  #working: Promise<void> | undefined
-  // Called once the append in progress has succeeded.
-  #after: (() => void)[] = []
-  #broken = false
-
-  constructor(log: StreamLog, { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>, events: WriterEvents) {
-    this.#log = log
-    this.#runId = runId
-    this.#epoch = epoch
-    this.#events = events
-  }
-
-  /** True if the run should wait for `idle()` before it writes more. */
-  get congested(): boolean {
-    return this.#queued > CONGESTED_AT
-  }
-
-  /** Writes a part, the change of the run's record and the record of the part in one transaction. */
-  write(entry: LogEntry | undefined, change?: RunChange, record?: PartRecord): void {
-    if (this.#broken) return
-    if (this.#working !== undefined) {
-      this.#queue.push({ entry, change, record, after: [] })
-      this.#queued += entry?.json.length ?? 0
-      return
-    }
-    try {
-      const appended = this.#append(entry === undefined ? [] : [entry], change, record && [record])
-      if (isPromise(appended)) this.#working = this.#drain(appended)
-    } catch (err) {
-      this.#break(err)
-    }
-  }
-
-  /** Resolves when all writes so far have succeeded or failed; undefined if none are in progress. */
-  idle(): Promise<void> | undefined {
-    return this.#working
-  }
-
-  /** Calls `act` when all writes so far have succeeded or failed; immediately if none are in progress. */
-  whenIdle(act: () => void): void {
-    if (this.#working === undefined) act()
-    else void this.#working.then(act)
-  }
-
-  /** Calls `act` when all writes so far have succeeded; immediately if none are in progress, never if one has failed. */
-  whenStored(act: () => void): void {
-    const last = this.#queue.at(-1)
-    if (this.#broken) return
-    if (this.#working === undefined) act()
-    else (last?.after ?? this.#after).push(act)
-  }
-
-  async #drain(first: Promise<void>): Promise<void> {
-    try {
-      await first
-      this.#stored()
-      while (this.#queue.length > 0) {
-        const { entries, change, records, after } = this.#nextBatch()
-        this.#after = after
-        await this.#append(entries, change, records)
-        this.#stored()
-      }
-    } catch (err) {
-      this.#break(err)
-    } finally {
-      this.#working = undefined
-    }
-  }
-
-  #append(
-    entries: readonly LogEntry[],
-    change: RunChange | undefined,
-    records: readonly PartRecord[] = NO_RECORDS
-  ): Awaitable<void> {
-    if (records.length === 0) return this.#log.append(this.#runId, this.#epoch, entries, change)
-    const steps = records.map((record) => record.toStep())
-    const settle = () => {
-      for (const record of records) record.settle()
-      this.#events.onRecorded()
-    }
-    const appended = this.#log.append(this.#runId, this.#epoch, entries, change, steps)
-    if (isPromise(appended)) return appended.then(settle)
-    settle()
-  }
-
-  // Ends with the first part that changes the record, so that both are written together.
-  #nextBatch(): {
-    entries: LogEntry[]
-    change: RunChange | undefined
-    records: PartRecord[]
-    after: (() => void)[]
-  } {
-    const changing = this.#queue.findIndex(({ change }) => change !== undefined)
-    const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)
-    for (const { entry } of batch) this.#queued -= entry?.json.length ?? 0
-    return {
-      entries: batch.flatMap(({ entry }) => entry ?? []),
-      change: batch.at(-1)!.change,
-      records: batch.flatMap(({ record }) => record ?? []),
-      after: batch.flatMap(({ after }) => after)
-    }
-  }
-
-  #stored(): void {
-    const after = this.#after
-    this.#after = []
-    for (const act of after) act()
-  }
-
-  #break(err: unknown): void {
-    this.#broken = true
-    this.#queue = []
-    this.#queued = 0
-    this.#events.onFault(err)
-  }
-}
-
 /** Completes a `finish`: omitted fields follow from the earlier parts and the clock. */
 export function completeFinish(
   part: Extract<YieldedPart, { type: 'finish' }>,
@@ -321,12 +193,23 @@ export class RunProgress {
   }
 }
 
-/** Numbers the parts of a run and writes them to its log, without its caller's keys. */
+/**
+ * Numbers the parts of a run and appends them to its log, without its caller's keys, with one append in progress at a time; parts that
+ * arrive meanwhile are appended together. A synchronous store needs no queue.
+ */
 export class PartWriter {
+  readonly #log: StreamLog
+  readonly #runId: string
+  readonly #epoch: number
   readonly #progress: RunProgress
   readonly #redact: Redact | undefined
-  readonly #writer: LogWriter
   readonly #events: WriterEvents
+  #queue: Queued[] = []
+  #queued = 0
+  #working: Promise<void> | undefined
+  // Called once the append in progress has succeeded.
+  #after: (() => void)[] = []
+  #broken = false
   // Only for runs with a caller's keys.
   readonly #redacted: RedactedWriter | undefined
   // Only in stores in which each part costs much.
@@ -334,22 +217,24 @@ export class PartWriter {
 
   constructor(
     log: StreamLog,
-    record: StoredRun,
+    { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>,
     progress: RunProgress,
     redact: Redact | undefined,
     events: WriterEvents
   ) {
+    this.#log = log
+    this.#runId = runId
+    this.#epoch = epoch
     this.#progress = progress
     this.#redact = redact
     this.#events = events
-    this.#writer = new LogWriter(log, record, events)
     const onFollowed = log.onFollowed?.bind(log)
     if (redact)
       this.#redacted = new RedactedWriter(redact, {
         append: (part, change, step) => this.#append(part, change, step),
         appendRest: (part) => this.#appendRest(part)
       })
-    else if (onFollowed) this.#held = new HeldText(record.runId, onFollowed, () => this.#writeHeld())
+    else if (onFollowed) this.#held = new HeldText(runId, onFollowed, () => this.#writeHeld())
   }
 
   /** True if the log has a part. */
@@ -359,7 +244,7 @@ export class PartWriter {
 
   /** True if the run should wait for `idle()` before it writes more. */
   get congested(): boolean {
-    return this.#writer.congested
+    return this.#queued > CONGESTED_AT
   }
 
   /** Writes the first part, with the input if the log keeps it; the run is then working, unless it is queued. @throws RUN_ERR_LOG_LIMIT */
@@ -392,11 +277,11 @@ export class PartWriter {
   }
 
   #append(part: Part, change?: RunChange, record?: PartRecord): void {
-    this.#writer.write(this.#progress.next(part), change, record)
+    this.#enter(this.#progress.next(part), change, record)
   }
 
   #appendRest(part: Part): void {
-    this.#writer.write(this.#progress.rest(part))
+    this.#enter(this.#progress.rest(part))
   }
 
   /** The bytes of the log. */
@@ -406,7 +291,7 @@ export class PartWriter {
 
   /** The run has its turn. */
   work(): void {
-    this.#writer.write(undefined, { status: 'working', at: Date.now() })
+    this.#enter(undefined, { status: 'working', at: Date.now() })
   }
 
   /** A notice for readers of the moment, as `RunProgress.passing`. */
@@ -426,7 +311,7 @@ export class PartWriter {
 
   /** Writes the last part of the run. */
   end({ entry, change }: FinalState): void {
-    this.#writer.write(entry, change)
+    this.#enter(entry, change)
   }
 
   /** Writes the text held back. */
@@ -456,18 +341,101 @@ export class PartWriter {
     if (held !== undefined) this.#appendRest(held)
   }
 
-  /** As `LogWriter.idle`. */
+  /** Resolves when all writes so far have succeeded or failed; undefined if none are in progress. */
   idle(): Promise<void> | undefined {
-    return this.#writer.idle()
+    return this.#working
   }
 
-  /** As `LogWriter.whenStored`. */
-  whenStored(act: () => void): void {
-    this.#writer.whenStored(act)
-  }
-
-  /** As `LogWriter.whenIdle`. */
+  /** Calls `act` when all writes so far have succeeded or failed; immediately if none are in progress. */
   whenIdle(act: () => void): void {
-    this.#writer.whenIdle(act)
+    if (this.#working === undefined) act()
+    else void this.#working.then(act)
+  }
+
+  /** Calls `act` when all writes so far have succeeded; immediately if none are in progress, never if one has failed. */
+  whenStored(act: () => void): void {
+    const last = this.#queue.at(-1)
+    if (this.#broken) return
+    if (this.#working === undefined) act()
+    else (last?.after ?? this.#after).push(act)
+  }
+
+  #enter(entry: LogEntry | undefined, change?: RunChange, record?: PartRecord): void {
+    if (this.#broken) return
+    if (this.#working !== undefined) {
+      this.#queue.push({ entry, change, record, after: [] })
+      this.#queued += entry?.json.length ?? 0
+      return
+    }
+    try {
+      const appended = this.#store(entry === undefined ? [] : [entry], change, record && [record])
+      if (isPromise(appended)) this.#working = this.#drain(appended)
+    } catch (err) {
+      this.#break(err)
+    }
+  }
+
+  async #drain(first: Promise<void>): Promise<void> {
+    try {
+      await first
+      this.#stored()
+      while (this.#queue.length > 0) {
+        const { entries, change, records, after } = this.#nextBatch()
+        this.#after = after
+        await this.#store(entries, change, records)
+        this.#stored()
+      }
+    } catch (err) {
+      this.#break(err)
+    } finally {
+      this.#working = undefined
+    }
+  }
+
+  #store(
+    entries: readonly LogEntry[],
+    change: RunChange | undefined,
+    records: readonly PartRecord[] = NO_RECORDS
+  ): Awaitable<void> {
+    if (records.length === 0) return this.#log.append(this.#runId, this.#epoch, entries, change)
+    const steps = records.map((record) => record.toStep())
+    const settle = () => {
+      for (const record of records) record.settle()
+      this.#events.onRecorded()
+    }
+    const appended = this.#log.append(this.#runId, this.#epoch, entries, change, steps)
+    if (isPromise(appended)) return appended.then(settle)
+    settle()
+  }
+
+  // Ends with the first part that changes the record, so that both are written together.
+  #nextBatch(): {
+    entries: LogEntry[]
+    change: RunChange | undefined
+    records: PartRecord[]
+    after: (() => void)[]
+  } {
+    const changing = this.#queue.findIndex(({ change }) => change !== undefined)
+    const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)
+    for (const { entry } of batch) this.#queued -= entry?.json.length ?? 0
+    return {
+      entries: batch.flatMap(({ entry }) => entry ?? []),
+      change: batch.at(-1)!.change,
+      records: batch.flatMap(({ record }) => record ?? []),
+      after: batch.flatMap(({ after }) => after)
+    }
+  }
+
+  #stored(): void {
+    const after = this.#after
+    this.#after = []
+    for (const act of after) act()
+  }
+
+  #break(err: unknown): void {
+    this.#broken = true
+    this.#queue = []
+    this.#queued = 0
+    this.#events.onFault(err)
   }
 }

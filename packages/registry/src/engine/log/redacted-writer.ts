@@ -35,7 +35,7 @@ export class RedactedWriter {
     this.#log = log
   }
 
-  /** As `LogWriter.write`; a chunk may be written later, or joined with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
+  /** As `PartWriter.write`; a chunk may be written later, or joined with others. @throws RUN_ERR_LOG_LIMIT, RUN_ERR_BAD_PART */
   write(part: Part, change?: RunChange, record?: PartRecord): void {
     for (const rest of this.#takeHeld(part)) this.#log.append(rest)
     const begin = this.#redact.text
