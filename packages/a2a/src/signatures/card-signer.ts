@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, KeyObject, sign, verify, type webcrypto } from 'node:crypto'
 import { setNewest, type Awaitable } from '@svc/contract'
 import canonicalize from 'canonicalize'
-import { FlattenedSign } from 'jose'
 import { A2A_ERR_BAD_OPTION } from '../errors.ts'
 import type { AgentCardSignature } from '../model/agent-card.ts'
 import type { Fields } from '../wire/read-answer.ts'
@@ -95,6 +94,7 @@ function signWith(keys: readonly ReturnType<typeof readKey>[]): SignCardFunction
   return (payload) =>
     Promise.all(
       keys.map(async ({ key, header }) => {
+        const { FlattenedSign } = await import('jose')
         const jws = await new FlattenedSign(payload).setProtectedHeader(header).sign(key)
         return { protected: jws.protected!, signature: jws.signature }
       })

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { isExposed, type Awaitable } from '@svc/contract'
-import { base64url, decodeProtectedHeader, flattenedVerify } from 'jose'
+import type { flattenedVerify as verify } from 'jose'
 import { A2A_ERR_BAD_CARD } from '../errors.ts'
 import type { AgentCardSignature } from '../model/agent-card.ts'
 import { signedForms } from '../wire/signed-forms.ts'
@@ -84,7 +84,7 @@ type Form = readonly [payload: string, covered: Fields]
 function encodeForms(card: Fields): Form[] {
   try {
     const forms = new Map(signedForms(card).map((form) => [canonicalize(form)!, form]))
-    return [...forms].map(([json, form]) => [base64url.encode(json), form])
+    return [...forms].map(([json, form]) => [Buffer.from(json).toString('base64url'), form])
   } catch {
     // Lone surrogates, or values that are nested too deep.
     throw untrusted('it has no canonical form')
@@ -112,10 +112,11 @@ async function findCovered(
 }
 
 async function isValid(
-  jws: Parameters<typeof flattenedVerify>[0],
-  key: Parameters<typeof flattenedVerify>[1],
+  jws: Parameters<typeof verify>[0],
+  key: Parameters<typeof verify>[1],
   alg: string
 ): Promise<boolean> {
+  const { flattenedVerify } = await import('jose')
   try {
     await flattenedVerify(jws, key, { algorithms: [alg] })
     return true
@@ -139,7 +140,7 @@ function readHeader(
   algorithms: readonly SignatureAlgorithm[]
 ): CardSignatureHeader | undefined {
   try {
-    const header = decodeProtectedHeader({ protected: given }) as Record<string, unknown>
+    const header = JSON.parse(Buffer.from(given, 'base64url').toString()) as Record<string, unknown>
     const { alg, kid, jku, crit } = header
     const isKnown = (algorithms as readonly unknown[]).includes(alg)
     // No extension of JWS is known here, so that none can be critical.

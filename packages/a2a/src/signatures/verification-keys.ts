@@ -1,7 +1,7 @@
 import { createPublicKey, KeyObject, type JsonWebKeyInput, type webcrypto } from 'node:crypto'
 import type { Awaitable } from '@svc/contract'
 import { createKeySet, findKeys } from '@svc/surface'
-import { createLocalJWKSet, type JWK } from 'jose'
+import type { createLocalJWKSet, JWK } from 'jose'
 import { A2A_ERR_REMOTE } from '../errors.ts'
 
 /** The protected header of a signature: RFC 7515, section 4. */
@@ -46,8 +46,11 @@ function toFindKeys(keys: CardKeys): FindKeys {
       const key = await keys(header)
       return key === undefined ? [] : [toPublicKey(key)]
     }
-  const set = createLocalJWKSet({ keys: keys as JWK[] })
-  return (header) => findKeys(set, header)
+  let set: ReturnType<typeof createLocalJWKSet> | undefined
+  return async (header) => {
+    set ??= (await import('jose')).createLocalJWKSet({ keys: keys as JWK[] })
+    return findKeys(set, header)
+  }
 }
 
 function remoteKeys(url: string): FindKeys {

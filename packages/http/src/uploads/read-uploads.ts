@@ -4,7 +4,6 @@ import type { FileHandle } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { optionsSchema, requireOptions } from '@svc/contract'
 import type { FastifyRequest } from 'fastify'
-import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type'
 import {
   HTTP_ERR_BAD_MULTIPART,
   HTTP_ERR_BAD_OPTION,
@@ -101,18 +100,23 @@ export async function resolveType(
   sample: Uint8Array,
   allowed: readonly string[] | undefined
 ): Promise<string> {
-  const detected = await sniff(sample)
+  // Loaded with the first upload.
+  const { fileTypeFromBuffer, supportedMimeTypes } = await import('file-type')
+  const detected = await sniff(sample, fileTypeFromBuffer)
   if (declared === UNKNOWN) {
     requirePermitted(detected ?? UNKNOWN, allowed)
     return detected ?? UNKNOWN
   }
-  if (contradicts(declared, detected, sample)) {
+  if (contradicts(declared, detected, sample, supportedMimeTypes)) {
     throw new HTTP_ERR_UPLOAD_TYPE(`the content of a file is not ${declared}`)
   }
   return declared
 }
 
-async function sniff(sample: Uint8Array): Promise<string | undefined> {
+async function sniff(
+  sample: Uint8Array,
+  fileTypeFromBuffer: (sample: Uint8Array) => Promise<{ mime: string } | undefined>
+): Promise<string | undefined> {
   try {
     const found = await fileTypeFromBuffer(sample)
     return found?.mime.split(';', 1)[0]?.toLowerCase()
@@ -121,7 +125,12 @@ async function sniff(sample: Uint8Array): Promise<string | undefined> {
   }
 }
 
-function contradicts(declared: string, detected: string | undefined, sample: Uint8Array): boolean {
+function contradicts(
+  declared: string,
+  detected: string | undefined,
+  sample: Uint8Array,
+  supportedMimeTypes: ReadonlySet<string>
+): boolean {
   if (detected === undefined) {
     return supportedMimeTypes.has(declared) && !isTextual(declared) && !WITHOUT_MAGIC.has(declared)
   }

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Type, type Static } from '@sinclair/typebox'
 import { randomId, type Principal } from '@svc/contract'
-import { EncryptJWT, jwtDecrypt } from 'jose'
 import { RT_ERR_SECRET_TOO_LARGE } from '../errors.ts'
 import { SessionConfigSchema, type SessionConfig } from '../events/session.ts'
 
@@ -50,6 +49,7 @@ export class ClientSecrets {
 
   /** @param expiresAt seconds since the epoch @throws RT_ERR_SECRET_TOO_LARGE */
   async issue(claims: SecretClaims, expiresAt: number): Promise<string> {
+    const { EncryptJWT } = await import('jose')
     const token = await new EncryptJWT({ ...claims })
       .setProtectedHeader(HEADER)
       .setJti(randomId())
@@ -62,6 +62,7 @@ export class ClientSecrets {
 
   /** @throws if it is not valid, or has expired */
   async read(token: string): Promise<ReadSecret> {
+    const { jwtDecrypt } = await import('jose')
     const { payload } = await jwtDecrypt(token.slice(PREFIX.length), this.#key, {
       audience: AUDIENCE,
       requiredClaims: ['exp', 'jti', 'sealed'],

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import type { EventBus, RunnableKind, RunResult } from '@svc/contract'
 import { defaultEvents } from '@svc/registry/engine'
-import { stringify } from 'yaml'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { readJson } from '../json/json.ts'
@@ -27,6 +26,7 @@ export async function saveSkill(
   const root = typeof folder === 'string' ? resolve(folder) : fileURLToPath(folder)
   const target = join(root, name)
   const draft = join(root, `.${name}.${randomUUID()}`)
+  const { stringify } = await import('yaml')
   await mkdir(draft, { recursive: true })
   try {
     await writeFile(

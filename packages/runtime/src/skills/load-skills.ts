@@ -1,7 +1,6 @@
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseDocument } from 'yaml'
 import { RUN_ERR_BAD_SKILL } from '../errors.ts'
 import { defineSkill, readText, requireHead, type Skill, type SkillHead } from './skill-set.ts'
 
@@ -11,11 +10,11 @@ const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)(
  * Parses a `SKILL.md`: YAML front matter between two lines of `---`, then the instructions.
  * @throws RUN_ERR_BAD_SKILL
  */
-function parseSkill(text: string): { head: SkillHead; instructions: string } {
+async function parseSkill(text: string): Promise<{ head: SkillHead; instructions: string }> {
   const [, yaml, body = ''] = FRONT_MATTER.exec(text) ?? []
   if (yaml === undefined)
     throw new RUN_ERR_BAD_SKILL('it does not start with front matter between lines of ---')
-  const head = parseYaml(yaml)
+  const head = await parseYaml(yaml)
   if (typeof head !== 'object' || head === null || Array.isArray(head))
     throw new RUN_ERR_BAD_SKILL('its front matter is not a mapping')
   requireHead(head)
@@ -24,7 +23,8 @@ function parseSkill(text: string): { head: SkillHead; instructions: string } {
   return { head, instructions }
 }
 
-function parseYaml(yaml: string): unknown {
+async function parseYaml(yaml: string): Promise<unknown> {
+  const { parseDocument } = await import('yaml')
   const document = parseDocument(yaml, { prettyErrors: true, schema: 'core' })
   const [fault] = document.errors
   if (fault !== undefined) throw new RUN_ERR_BAD_SKILL(`its front matter: ${fault.message.split('\n')[0]}`)
@@ -75,7 +75,7 @@ async function loadSkill(folder: string): Promise<Skill | undefined> {
   const files = await listFiles(folder)
   if (!files.includes('SKILL.md')) return undefined
   try {
-    const { head, instructions } = parseSkill(await readText(folder, 'SKILL.md'))
+    const { head, instructions } = await parseSkill(await readText(folder, 'SKILL.md'))
     const { name, description } = head
     if (name !== basename(folder))
       throw new RUN_ERR_BAD_SKILL(`its name "${name}" differs from that of its folder`)

@@ -1,15 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { toLoggable } from '@svc/contract'
 import type { FastifyBaseLogger } from 'fastify'
-import {
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type CryptoKey,
-  type JSONWebKeySet,
-  type JWK,
-  type JWSHeaderParameters
-} from 'jose'
+import type { CryptoKey, JSONWebKeySet, JWK, JWSHeaderParameters } from 'jose'
 
 /** The names of a protected header that select a key. RFC 7515, section 4.1. */
 export type KeyHeader = Readonly<Pick<JWSHeaderParameters, 'alg' | 'kid'>>
@@ -95,6 +87,7 @@ export async function findKeys(
   try {
     return [await set(header)]
   } catch (err) {
+    const { errors } = await import('jose')
     if (err instanceof errors.JWKSNoMatchingKey) return []
     if (!(err instanceof errors.JWKSMultipleMatchingKeys)) throw err
     const keys: CryptoKey[] = []
@@ -105,6 +98,7 @@ export async function findKeys(
 
 // A set of its own per fetch, so that one that is refused does not take the place of the last.
 async function fetchSet(url: string, timeoutDuration: number): Promise<FindKeys> {
+  const { createRemoteJWKSet, customFetch } = await import('jose')
   const set = createRemoteJWKSet(new URL(url), {
     timeoutDuration,
     cacheMaxAge: Infinity,
