@@ -55,7 +55,7 @@ import type { EngineHost } from './engine-host.ts'
 import { AnswerSeal } from './inputs/answer-seal.ts'
 import { InputAnswers } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
-import { LiveRuns, RunLimits } from './live-runs.ts'
+import { LiveRuns } from './live-runs.ts'
 import { readParts, SessionNotices, TransientParts, type TransientPart } from './log/log-reader.ts'
 import { resultFromLog } from './replayed-run.ts'
 import type { Run, RunEngine, StartRefusal } from './run-engine.ts'
@@ -180,7 +180,7 @@ class Engine implements EngineHost {
     this.surfaces = new Surfaces({ authenticate, authorize, hosts: options.hosts }, sharedOptionsOf(options))
     this.record = { input: true, files: false, ...defined(options.record ?? {}) }
     this.maxLogBytes = limits?.maxLogBytes ?? ENGINE_DEFAULTS.maxLogBytes
-    this.live = new LiveRuns(new RunLimits(limits))
+    this.live = new LiveRuns(limits)
     this.#positions = new QueuePositions(this.live, this.stores.sessions)
     this.interrupted = new InterruptedRuns(this, resumeTimeout)
     this.queued = new QueuedRuns(this, options.queue)
@@ -372,7 +372,7 @@ class Engine implements EngineHost {
 
   requireWait(run: CountedRun): void {
     // What has a checkpoint in another store leaves memory.
-    if (!run.resumable || !this.durable) this.live.limits.requireHold(run.record.owner, heldBytesOf(run))
+    if (!run.resumable || !this.durable) this.live.requireHold(run.record.owner, heldBytesOf(run))
   }
 
   waits(run: CountedRun): void {

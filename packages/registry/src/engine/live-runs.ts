@@ -31,98 +31,6 @@ export class OwnerCounts {
   }
 }
 
-/**
- * Limits the runs in progress, in all and per owner. A run that only waits counts for its owner alone, who may be anonymous: by what it
- * holds in memory.
- */
-export class RunLimits {
-  /** Dormant runs count too. */
-  readonly owners = new OwnerCounts()
-  readonly #maxRuns: number
-  readonly #maxRunsPerOwner: number
-  readonly #maxWaitingBytes: number
-  // Bytes that waiting runs hold, by owner.
-  readonly #held = new Map<string, number>()
-  readonly #waiting: (() => void)[] = []
-  #live = 0
-  #closed = false
-
-  constructor({ maxRuns, maxRunsPerOwner, maxWaitingBytesPerOwner }: EngineLimits = {}) {
-    this.#maxRuns = maxRuns ?? ENGINE_DEFAULTS.maxRuns
-    this.#maxRunsPerOwner = maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
-    this.#maxWaitingBytes = maxWaitingBytesPerOwner ?? ENGINE_DEFAULTS.maxWaitingBytesPerOwner
-  }
-
-  /** @throws RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT */
-  require(owner: string): void {
-    if (this.#live >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
-    this.requireOwn(owner)
-  }
-
-  /** The limits of one owner. @throws RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT */
-  requireOwn(owner: string): void {
-    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
-    this.requireHold(owner, 1)
-  }
-
-  /** Checks that the waiting runs of an owner may hold so many more bytes. @throws RUN_ERR_WAITING_LIMIT */
-  requireHold(owner: string, bytes: number): void {
-    if (this.#heldBy(owner) + bytes > this.#maxWaitingBytes) throw new RUN_ERR_WAITING_LIMIT()
-  }
-
-  /** A waiting run holds more bytes, or fewer. */
-  hold(owner: string, bytes: number): void {
-    const held = this.#heldBy(owner) + bytes
-    if (held > 0) this.#held.set(owner, held)
-    else this.#held.delete(owner)
-  }
-
-  /** A run begins to wait, and holds these bytes meanwhile. */
-  waits(owner: string, bytes: number): void {
-    this.hold(owner, bytes)
-    this.#live--
-    this.#waiting.shift()?.()
-  }
-
-  /** A run has waited. It was admitted before, so that it may exceed the limit. */
-  works(owner: string, bytes: number): void {
-    this.hold(owner, -bytes)
-    this.#live++
-  }
-
-  /** What the store of several processes is asked to limit an owner's runs to; it does not count those of anonymous callers. */
-  inStore({ lease }: Pick<Stores, 'lease'>, owner: string): number | undefined {
-    return lease === undefined || owner === ANONYMOUS.sub ? undefined : this.#maxRunsPerOwner
-  }
-
-  enter(owner: string): void {
-    this.#live++
-    this.owners.add(owner)
-  }
-
-  leave(owner: string): void {
-    this.#live--
-    this.owners.remove(owner)
-    this.#waiting.shift()?.()
-  }
-
-  #heldBy(owner: string): number {
-    return this.#held.get(owner) ?? 0
-  }
-
-  /** Resolves when one more run may start; undefined if it may now. */
-  vacancy(): Promise<void> | undefined {
-    if (this.#live < this.#maxRuns || this.#closed) return undefined
-    return new Promise((resolve) => this.#waiting.push(resolve))
-  }
-
-  /** Ends all waits. */
-  close(): void {
-    this.#closed = true
-    for (const resolve of this.#waiting.splice(0)) resolve()
-  }
-}
-
 // Milliseconds over which refusals are counted, so many of which are often, and the most owners that are remembered.
 const WINDOW = 1_000
 const OFTEN = 20
@@ -187,15 +95,30 @@ class Drain {
   }
 }
 
-/** The runs in progress in this process, counted against the engine's limits. */
+/**
+ * The runs in progress in this process, and their limits, in all and per owner. A run that only waits counts for its owner alone, who may
+ * be anonymous: by what it holds in memory.
+ */
 export class LiveRuns {
-  readonly limits: RunLimits
   readonly refusals = new RefusalRates()
+  /** Dormant runs count too. */
+  readonly owners = new OwnerCounts()
+  readonly #maxRuns: number
+  readonly #maxRunsPerOwner: number
+  readonly #maxWaitingBytes: number
   readonly #runs = new PassingMap<string, LiveRun>()
+  // Those that do not wait.
+  #working = 0
+  // Bytes that waiting runs hold, by owner.
+  readonly #held = new Map<string, number>()
+  // Called one by one, as more runs may start.
+  readonly #vacancies: (() => void)[] = []
   #drain: Drain | undefined
 
-  constructor(limits: RunLimits) {
-    this.limits = limits
+  constructor({ maxRuns, maxRunsPerOwner, maxWaitingBytesPerOwner }: EngineLimits = {}) {
+    this.#maxRuns = maxRuns ?? ENGINE_DEFAULTS.maxRuns
+    this.#maxRunsPerOwner = maxRunsPerOwner ?? ENGINE_DEFAULTS.maxRunsPerOwner
+    this.#maxWaitingBytes = maxWaitingBytesPerOwner ?? ENGINE_DEFAULTS.maxWaitingBytesPerOwner
   }
 
   get size(): number {
@@ -218,43 +141,67 @@ export class LiveRuns {
     return this.#runs.values()
   }
 
-  /** Checks that the owner may start one more run. @throws RUN_ERR_DRAINING, RUN_ERR_OVERLOADED, RUN_ERR_TOO_MANY_RUNS, RUN_ERR_WAITING_LIMIT */
-  requireVacancy(owner: string): void {
-    if (this.draining) throw new RUN_ERR_DRAINING()
-    try {
-      this.limits.require(owner)
-    } catch (err) {
-      this.refusals.add(owner)
-      throw err
-    }
-  }
-
   /** As `RunEngine.refusal`. */
   refusal(owner: string, isOften = false): StartRefusal | undefined {
     const often = this.refusals.isOften(owner)
     if (isOften && !often) return undefined
+    if (this.draining) return { error: new RUN_ERR_DRAINING(), often }
     try {
-      this.requireVacancy(owner)
+      this.#requireVacancy(owner)
     } catch (err) {
+      this.refusals.add(owner)
       return { error: err as Error, often }
     }
     // Those of an owner whose runs other processes have are refused by the store.
     return often ? { error: new RUN_ERR_TOO_MANY_RUNS(), often } : undefined
   }
 
+  #requireVacancy(owner: string): void {
+    if (this.#working >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
+    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
+    this.requireHold(owner, 1)
+  }
+
+  /** Checks that the waiting runs of an owner may hold so many more bytes. @throws RUN_ERR_WAITING_LIMIT */
+  requireHold(owner: string, bytes: number): void {
+    if (this.#heldBy(owner) + bytes > this.#maxWaitingBytes) throw new RUN_ERR_WAITING_LIMIT()
+  }
+
+  /** What the store of several processes is asked to limit an owner's runs to; it does not count those of anonymous callers. */
+  limitInStore({ lease }: Pick<Stores, 'lease'>, owner: string): number | undefined {
+    return lease === undefined || owner === ANONYMOUS.sub ? undefined : this.#maxRunsPerOwner
+  }
+
+  /** Resolves when one more run may start; undefined if it may now. */
+  vacancy(): Promise<void> | undefined {
+    if (this.#working < this.#maxRuns || this.draining) return undefined
+    return new Promise((resolve) => this.#vacancies.push(resolve))
+  }
+
   enter(run: LiveRun): void {
     this.#runs.add(run.runId, run)
-    this.limits.enter(run.record.owner)
+    this.#working++
+    this.owners.add(run.record.owner)
+  }
+
+  /** A waiting run holds more bytes, or fewer. */
+  hold(owner: string, bytes: number): void {
+    const held = this.#heldBy(owner) + bytes
+    if (held > 0) this.#held.set(owner, held)
+    else this.#held.delete(owner)
   }
 
   /** A run begins to wait, and counts for its owner only, with what it holds. */
   waits({ record, heldBytes }: CountedRun): void {
-    this.limits.waits(record.owner, heldBytes)
+    this.hold(record.owner, heldBytes)
+    this.#working--
+    this.#vacancies.shift()?.()
   }
 
-  /** A run has waited. */
+  /** A run has waited. It was admitted before, so that it may exceed the limit. */
   works({ record, heldBytes }: CountedRun): void {
-    this.limits.works(record.owner, heldBytes)
+    this.hold(record.owner, -heldBytes)
+    this.#working++
   }
 
   /** A run that was started before a drain, and begins during it, begins no steps. */
@@ -264,7 +211,9 @@ export class LiveRuns {
 
   leave({ runId, record }: Pick<LiveRun, 'runId' | 'record'>): void {
     this.#runs.delete(runId)
-    this.limits.leave(record.owner)
+    this.#working--
+    this.owners.remove(record.owner)
+    this.#vacancies.shift()?.()
     this.#drain?.leave(runId)
   }
 
@@ -273,8 +222,12 @@ export class LiveRuns {
    * @param handOver leaves a run to another node, if there may be one
    */
   drain(timeout: number, handOver?: (run: LiveRun) => void): Promise<void> {
-    this.limits.close()
     this.#drain = new Drain(handOver)
+    for (const resolve of this.#vacancies.splice(0)) resolve()
     return this.#drain.wait(this.list(), timeout)
+  }
+
+  #heldBy(owner: string): number {
+    return this.#held.get(owner) ?? 0
   }
 }

@@ -154,7 +154,7 @@ async function addWebhook(
 }
 
 function create({ stores, live }: EngineHost, run: LiveRun): Awaitable<RunSummary | undefined> {
-  const created = stores.runs.create(run.record, live.limits.inStore(stores, run.record.owner))
+  const created = stores.runs.create(run.record, live.limitInStore(stores, run.record.owner))
   if (isPromise(created)) run.created = created
   return created
 }
@@ -178,7 +178,7 @@ function isResumable({ durable }: EngineHost, { runnable, options }: LiveRun): b
 
 // Only these starts may be refused by the store, or have an earlier run.
 function mayDiffer({ stores, live }: EngineHost, { options, record }: LiveRun): boolean {
-  return options.startKey !== undefined || live.limits.inStore(stores, record.owner) !== undefined
+  return options.startKey !== undefined || live.limitInStore(stores, record.owner) !== undefined
 }
 
 function makesWay({ whenBusy }: Start): boolean {

@@ -110,7 +110,7 @@ export class QueuedRuns {
 
   async #take(queue: RunQueue): Promise<boolean> {
     const { live } = this.#host
-    for (let vacancy; (vacancy = live.limits.vacancy()) !== undefined;) await vacancy
+    for (let vacancy; (vacancy = live.vacancy()) !== undefined;) await vacancy
     const next = await this.#next(queue)
     if (next !== undefined) await this.#execute(next)
     return next !== undefined

@@ -50,7 +50,7 @@ export class InterruptedRuns {
     this.#timeout = timeout
     // Shared stores count the runs of an owner themselves; other nodes may have those that are parked here.
     const { stores, live } = host
-    this.#parked = new ParkedRuns(stores.lease ? new OwnerCounts() : live.limits.owners, live.limits, stores)
+    this.#parked = new ParkedRuns(stores.lease ? new OwnerCounts() : live.owners, live, stores)
     this.#loader = new RunLoader({
       engine: host,
       parked: this.#parked,
@@ -209,7 +209,7 @@ export class InterruptedRuns {
 
   /** Resumes a run of this process whose log could not be written. @throws what the store throws */
   async resumeHere(run: HostedRun): Promise<void> {
-    for (let vacancy; (vacancy = this.#host.live.limits.vacancy()) !== undefined;) await vacancy
+    for (let vacancy; (vacancy = this.#host.live.vacancy()) !== undefined;) await vacancy
     if (this.#host.closing.aborted) return
     try {
       await resumeRun(this.#host, run.runnable, run.runId, { own: run })

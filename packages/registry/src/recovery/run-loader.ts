@@ -13,7 +13,7 @@ import {
 import pLimit from 'p-limit'
 import type { LimitFunction } from 'p-limit'
 import type { Unloaded } from '../engine/run-host.ts'
-import type { OwnerCounts, RunLimits } from '../engine/live-runs.ts'
+import type { LiveRuns, OwnerCounts } from '../engine/live-runs.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import { deathsOf, resumeRun, type ResumeHost } from './resume-run.ts'
 import { endLeftRun, isDamaged } from './left-runs.ts'
@@ -44,12 +44,12 @@ interface Parked {
 /** The unfinished runs that are not loaded: they wait for their runnable, for an answer, for a time, or for their turn. */
 export class ParkedRuns {
   readonly #owners: OwnerCounts
-  readonly #limits: Pick<RunLimits, 'hold'>
+  readonly #limits: Pick<LiveRuns, 'hold'>
   readonly #stores: Pick<Stores, 'lease'>
   readonly #parked = new Map<string, Parked>()
 
   /** @param stores whose clock decides when a run is due */
-  constructor(owners: OwnerCounts, limits: Pick<RunLimits, 'hold'>, stores: Pick<Stores, 'lease'>) {
+  constructor(owners: OwnerCounts, limits: Pick<LiveRuns, 'hold'>, stores: Pick<Stores, 'lease'>) {
     this.#limits = limits
     this.#owners = owners
     this.#stores = stores
@@ -217,7 +217,7 @@ export class RunLoader {
     const { runId } = run
     const { engine, parked } = this.#host
     while (this.#unsettled.size >= MAX_UNSETTLED) await Promise.race(this.#unsettled)
-    for (let vacancy; (vacancy = engine.live.limits.vacancy()) !== undefined;) await vacancy
+    for (let vacancy; (vacancy = engine.live.vacancy()) !== undefined;) await vacancy
     const found = this.#host.runnableOf(run)
     const runnable = isPromise(found) ? await found : found
     if (runnable === undefined && parked.get(runId)) this.#host.awaitRunnable(run)
