@@ -165,7 +165,6 @@ export {
   namedEntries,
   partsOfTurn,
   POLICY_OPTIONS,
-  resolveSharedOptions,
   SHARED_OPTIONS,
   presentOf,
   readPresent,
