@@ -36,7 +36,6 @@ export {
 } from './access/key-set.ts'
 export {
   EXPOSED_OPTIONS,
-  listNamed,
   namedRunnablesSchema,
   CONVERSATION_DEFAULTS,
   resolveWireOptions,
@@ -73,7 +72,7 @@ export {
 export type { CallConnection, CallEnd, ClientInput } from './calls/outputs.ts'
 export { LiveCall } from './calls/live-call.ts'
 export { LiveCalls, type CallSurface } from './calls/live-calls.ts'
-export { contentOfFile, fileUrlsAt, pathSegment, type FileUrl } from './files/file-urls.ts'
+export { contentOfFile, pathSegment, type FileUrl } from './files/file-urls.ts'
 export { readBytes, requireFile, sendFile } from './files/send-file.ts'
 export {
   exposeSurface,
@@ -87,24 +86,11 @@ export type { OpenApiDocument, Operation, Response, Schema } from './openapi/ope
 export { refTo } from './openapi/schema-objects.ts'
 export { reserveMemory } from './requests/answer-memory.ts'
 export { basePathOf, baseUrlOf, originOf, type AddressedRequest } from './requests/base-url.ts'
-export {
-  createIntegerReader,
-  decodeJson,
-  findEncodingFault,
-  quoteName,
-  requireStrictJson
-} from './requests/strict-json.ts'
-export { discardRest, hasRest } from './requests/discard-rest.ts'
+export { createIntegerReader, decodeJson, quoteName } from './requests/strict-json.ts'
+export { discardRest } from './requests/discard-rest.ts'
 export { identifyCallers } from './requests/identify-callers.ts'
-export { keepPrivate, refuseEarly, refuseFloods } from './requests/guard-scope.ts'
-export {
-  appCodeOf,
-  closeLater,
-  refuseRequests,
-  sendRefusal,
-  toRefusal,
-  type Refusal
-} from './requests/refuse-requests.ts'
+export { refuseEarly, refuseFloods } from './requests/guard-scope.ts'
+export { appCodeOf, sendRefusal, toRefusal, type Refusal } from './requests/refuse-requests.ts'
 export {
   onReplyOver,
   OpenReplies,
@@ -126,7 +112,6 @@ export {
   encodeSse,
   SSE_HEADERS,
   SSE_HEARTBEAT,
-  SSE_SUSPENDED,
   streamEntries,
   type SseProjection,
   type SseStreamOptions

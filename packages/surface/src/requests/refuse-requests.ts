@@ -124,7 +124,7 @@ export function sendRefusal(
 }
 
 /** Closes a connection whose client still sends once it has sent all: otherwise it might never read the reply. */
-export function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
+function closeLater({ raw }: FastifyRequest, reply: FastifyReply): void {
   const discarded = discardRest(raw)
   // Drop Fastify's own `Connection: close`, but keep that of a closing app.
   if (!reply.raw.hasHeader('connection')) reply.removeHeader('connection')

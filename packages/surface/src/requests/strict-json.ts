@@ -127,7 +127,7 @@ function createCompiler({ BadRequest }: StrictRequests['errors']): FastifySchema
 }
 
 /** Why a body is not plain UTF-8, by its headers; undefined if it is. */
-export function findEncodingFault(headers: FastifyRequest['headers']): string | undefined {
+function findEncodingFault(headers: FastifyRequest['headers']): string | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
   if (encoding !== '' && encoding !== 'identity') return 'it must not have a Content-Encoding'
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1]

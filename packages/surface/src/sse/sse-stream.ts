@@ -57,7 +57,7 @@ function encodeFault(err: unknown): string {
 export const SSE_HEARTBEAT = ':\n\n'
 
 /** The end of a stream whose run is resumed once the service is back; an EventSource reconnects by itself. */
-export const SSE_SUSPENDED = ': suspended, the run resumes when the service is back\n\n'
+const SSE_SUSPENDED = ': suspended, the run resumes when the service is back\n\n'
 
 /** Maps the log to other messages. */
 export interface SseProjection {
