@@ -47,7 +47,9 @@ export function FileChip({ runId, file }: { runId: string; file: ShownFile }) {
   }
   return (
     <figure class="file">
-      {canShow && <FilePreview {...{ runId, fileId, content, mimeType, name }} />}
+      {canShow && (
+        <FilePreview runId={runId} fileId={fileId} content={content} mimeType={mimeType} name={name} />
+      )}
       <figcaption class="row">
         <span class="chip">
           <Icon name="file" />

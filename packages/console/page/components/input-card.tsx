@@ -75,7 +75,7 @@ export function InputCard({ asked, onAnswered }: { asked: AskedInput; onAnswered
       {whole.error !== undefined && <ErrorNotice error={whole.error} onRetry={whole.reload} />}
       {args !== undefined && <JsonTree value={args} label="arguments" />}
       {schema === undefined ? (
-        <FreeContent {...{ id, kind, content, setContent }} />
+        <FreeContent id={id} kind={kind} content={content} setContent={setContent} />
       ) : (
         <SchemaForm
           schema={schema}

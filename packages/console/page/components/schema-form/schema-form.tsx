@@ -82,7 +82,16 @@ export function SchemaForm({
   const root = asSchema(schema)
   return (
     <div class="schema-form">
-      <Field {...{ schema: root, root, value, onChange, label, isSecret }} isRequired depth={0} />
+      <Field
+        schema={root}
+        root={root}
+        value={value}
+        onChange={onChange}
+        label={label}
+        isSecret={isSecret}
+        isRequired
+        depth={0}
+      />
     </div>
   )
 }
@@ -94,8 +103,8 @@ function Field(props: FieldProps) {
   const id = useId()
   const title = titleOf(schema, label)
   const hint = typeof schema['description'] === 'string' ? cleanLine(schema['description'], 500) : undefined
-  if (plan.as === 'object') return <ObjectField {...props} {...{ plan, title, hint }} />
-  if (plan.as === 'list') return <ListField {...props} {...{ plan, title, hint }} />
+  if (plan.as === 'object') return <ObjectField {...props} plan={plan} title={title} hint={hint} />
+  if (plan.as === 'list') return <ListField {...props} plan={plan} title={title} hint={hint} />
   const describedBy = hint === undefined ? undefined : `${id}-hint`
   const control = { ...props, schema, id, describedBy }
   return (
@@ -123,7 +132,8 @@ function Control({ plan, ...props }: ControlProps & { plan: FieldPlan }) {
     case 'boolean':
       return (
         <input
-          {...{ id, 'aria-describedby': describedBy }}
+          id={id}
+          aria-describedby={describedBy}
           type="checkbox"
           checked={value === true}
           onChange={({ currentTarget }) => onChange(currentTarget.checked)}
@@ -167,7 +177,15 @@ function Control({ plan, ...props }: ControlProps & { plan: FieldPlan }) {
       )
     }
     default:
-      return <JsonField {...{ id, describedBy, value, onChange, isRequired }} />
+      return (
+        <JsonField
+          id={id}
+          describedBy={describedBy}
+          value={value}
+          onChange={onChange}
+          isRequired={isRequired}
+        />
+      )
   }
 }
 
@@ -212,7 +230,10 @@ function ObjectField({
   const body = plan.fields.map(({ name, schema, isRequired }) => (
     <Field
       key={name}
-      {...{ schema, root, isRequired, isSecret }}
+      schema={schema}
+      root={root}
+      isRequired={isRequired}
+      isSecret={isSecret}
       value={Object.hasOwn(fields, name) ? fields[name] : undefined}
       onChange={(entered) => change(name, entered)}
       label={name}
@@ -244,7 +265,11 @@ function ListField({
         <div class="list-item">
           <Field
             schema={plan.item}
-            {...{ root, value: item, label: `${title} ${at + 1}`, isRequired: true, depth: depth + 1 }}
+            root={root}
+            value={item}
+            label={`${title} ${at + 1}`}
+            isRequired
+            depth={depth + 1}
             onChange={(entered) => onChange(items.with(at, entered ?? null))}
           />
           <button

@@ -78,7 +78,7 @@ function Shot({
       </p>
       <div class="shot-image">
         {isSeen && fileId !== undefined && (
-          <FilePreview {...{ runId, fileId, mimeType }} name={`Screenshot ${number}`} />
+          <FilePreview runId={runId} fileId={fileId} mimeType={mimeType} name={`Screenshot ${number}`} />
         )}
       </div>
       {actions.map((action) => (

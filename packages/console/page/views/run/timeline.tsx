@@ -33,7 +33,7 @@ export function Timeline({ log, runId, isOver }: { log: LogModel; runId: string;
         count={spans.length}
         rowHeight={ROW}
         keyOf={(at) => spans[at]!.id}
-        row={(at) => <SpanRow span={spans[at]!} {...{ runId, from, end, whole }} />}
+        row={(at) => <SpanRow span={spans[at]!} runId={runId} from={from} end={end} whole={whole} />}
       />
     </div>
   )

@@ -39,7 +39,9 @@ export function Turns({
           )
           return (
             <li key={turn.runId}>
-              {division !== undefined && <Branches {...{ sessionRef, shown }} turns={division.turns} />}
+              {division !== undefined && (
+                <Branches sessionRef={sessionRef} shown={shown} turns={division.turns} />
+              )}
               <Turn turn={turn} onFork={onFork} />
             </li>
           )

@@ -133,9 +133,9 @@ export function Composer({
   children: preact.ComponentChildren
 }) {
   return input === undefined ? (
-    <MessageForm {...{ name, draft, onSend, children }} />
+    <MessageForm name={name} draft={draft} onSend={onSend} children={children} />
   ) : (
-    <InputForm {...{ schema: input, draft, onSend, children }} />
+    <InputForm schema={input} draft={draft} onSend={onSend} children={children} />
   )
 }
 
