@@ -86,24 +86,24 @@ export class RunSpeech<T> {
     return this.#own?.texts.length ?? 0
   }
 
-  /** Continues the text under way of the agent itself; undefined if there is none. */
-  extend(text: string): T | undefined {
-    const own = this.#own
-    if (own?.open?.kind !== 'text' || text === '') return undefined
-    own.texts.add(text, own.open.shown)
-    return own.open.shown
+  /** Continues the passage under way of a source; undefined if an increment continues none. */
+  continue({ type, text, source }: Increment): Passage<T> | undefined {
+    const speaker = source?.length ? this.#speakers.get(sourceKey(source)) : this.#own
+    const open = speaker?.open
+    if (open?.kind !== type || text === '') return undefined
+    if (type === 'text') speaker!.texts.add(text, open.shown)
+    return open
   }
 
-  /** Takes an increment; returns its passage and what ends with it, undefined if the increment is empty. */
-  add(part: Increment): { passage: Passage<T>; isFirst: boolean; ended: Passage<T>[] } | undefined {
+  /** Begins a passage with an increment that continues none; returns it after what ends with it, undefined if the increment is empty. */
+  open(part: Increment): { ended: Passage<T>[]; passage: Passage<T> } | undefined {
     const { type: kind, text, source } = part
     if (text === '') return undefined
     const speaker = this.#speakerOf(source)
-    const isFirst = speaker.open?.kind !== kind
-    const ended = isFirst ? end(speaker) : []
-    const passage = (speaker.open ??= { kind, shown: this.#show(part) })
+    const ended = end(speaker)
+    const passage = (speaker.open = { kind, shown: this.#show(part) })
     if (kind === 'text') speaker.texts.add(text, (speaker.answer = passage.shown))
-    return { passage, isFirst, ended }
+    return { ended, passage }
   }
 
   /** Ends the passage under way of a source. */

@@ -20,15 +20,12 @@ const turn = (said: string) =>
 
 t.test('a passage ends with the next one of another kind, or where a wire ends it', async (t) => {
   const said = speech()
-  t.strictSame(said.add(text('a', 1)), { passage: { kind: 'text', shown: 1 }, isFirst: true, ended: [] })
-  t.equal(said.extend('b'), 1)
-  t.match(
-    said.add(text('x', 2, ['ada'])),
-    { isFirst: true, ended: [] },
-    'speakers do not interrupt each other'
-  )
-  t.match(said.add({ ...text('c', 3), type: 'reasoning' }), { isFirst: true, ended: [{ shown: 1 }] })
-  t.equal(said.extend('d'), undefined)
+  t.equal(said.continue(text('a', 1)), undefined)
+  t.strictSame(said.open(text('a', 1)), { ended: [], passage: { kind: 'text', shown: 1 } })
+  t.match(said.continue(text('b', 2)), { shown: 1 })
+  t.match(said.open(text('x', 2, ['ada'])), { ended: [] }, 'speakers do not interrupt each other')
+  t.match(said.open({ ...text('c', 3), type: 'reasoning' }), { ended: [{ shown: 1 }] })
+  t.equal(said.continue(text('d', 4)), undefined)
   t.match(said.endWithin(['ada']), [{ shown: 2 }])
   t.match(said.endAll(), [{ kind: 'reasoning', shown: 3 }])
   t.strictSame(said.end(), [])
@@ -38,13 +35,13 @@ t.test('what was spoken in a turn stands for the texts of all its steps', async 
   const said = speech()
   const say = () => {
     said.begin(step(0))
-    said.add(text('One. ', 1))
+    said.open(text('One. ', 1))
     said.end()
     said.begin(step(1))
-    said.add(text('void', 2))
+    said.open(text('void', 2))
     said.end()
     said.begin(step(1, 2))
-    said.add(text('Two.', 3))
+    said.open(text('Two.', 3))
     said.end()
   }
   say()

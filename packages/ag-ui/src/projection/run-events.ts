@@ -1,4 +1,11 @@
-import { RunView, sourceKey, type NumberedPart, type PartOf, type PartType } from '@svc/contract'
+import {
+  RunView,
+  sourceKey,
+  type Increment,
+  type NumberedPart,
+  type PartOf,
+  type PartType
+} from '@svc/contract'
 import { type FileUrl } from '@svc/surface'
 import type { AgUiEvent, AgUiEventOf, Tag } from '../wire/events.ts'
 import type { AgUiMessage } from '../wire/input.ts'
@@ -59,11 +66,11 @@ export class RunEvents {
   }
 
   /** Continues the text under way with an increment, and returns the JSON of its event; undefined if there is none. */
-  continueText(seq: number, text: string): string | undefined {
-    const id = this.#speech.continueText(text)
+  continueText(part: Increment): string | undefined {
+    const id = this.#speech.continueText(part)
     if (id === undefined) return undefined
-    this.run.seq = seq
-    return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${JSON.stringify(text)}}`
+    this.run.seq = part.seq
+    return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${JSON.stringify(part.text)}}`
   }
 
   add(part: NumberedPart): AgUiEvent[] {
@@ -71,7 +78,7 @@ export class RunEvents {
     if (part.type === 'start') return part.source?.length ? [] : [this.#start(part)]
     if (!part.source?.length && (part.type === 'finish' || part.type === 'error')) return this.#end(part)
     const events: AgUiEvent[] = []
-    const tag = this.#members.open(this.#ids.runId, part, events)
+    const tag = this.#members.open(this.run.start?.runId ?? '', part, events)
     events.push(...this.#add(part, tag))
     return events
   }

@@ -29,17 +29,17 @@ export class Speech {
   }
 
   /** Continues the text under way of the agent itself, and returns the id of its message; undefined if there is none. */
-  continueText(text: string): string | undefined {
-    return this.#said.extend(text)?.id
+  continueText(part: Increment): string | undefined {
+    return this.#said.continue(part)?.shown.id
   }
 
   add(part: Increment, tag: Tag): AgUiEvent[] {
+    const open = this.#said.continue(part)
+    if (open !== undefined) return [content(open, part.text, tag)]
     this.#tag = tag
-    const said = this.#said.add(part)
-    if (said === undefined) return []
-    const { passage, isFirst, ended } = said
-    const delta = content(passage, part.text, tag)
-    return isFirst ? [...ended.flatMap(endsOf), ...beginningsOf(passage), delta] : [delta]
+    const { ended, passage } = this.#said.open(part) ?? {}
+    if (passage === undefined) return []
+    return [...ended!.flatMap(endsOf), ...beginningsOf(passage), content(passage, part.text, tag)]
   }
 
   /** Ends the message under way of a source. */

@@ -1,4 +1,4 @@
-import { encodePieces, type LogEntry, type NumberedPart, type RunView } from '@svc/contract'
+import { encodePieces, type LogEntry, type NumberedPart, type PartOf, type RunView } from '@svc/contract'
 import { sizeOfEntry } from '@svc/contract/stores'
 import type { SseProjection } from './sse-stream.ts'
 
@@ -51,7 +51,7 @@ export function encodeEntry<E extends object>(
 export interface WireEvents<E> {
   readonly run: RunView
   /** Continues the text under way with an increment, and returns the JSON of its event; undefined if there is none. */
-  continueText(seq: number, text: string): string | undefined
+  continueText(part: NumberedPart & PartOf<'text'>): string | undefined
   add(part: NumberedPart): E[]
   /** The events that end an answer where the run waits. */
   pause(): E[]
@@ -101,7 +101,7 @@ export class EventStream<E extends object> implements SseProjection {
       return ''
     }
     if (part.type === 'text' && !part.source?.length) {
-      const json = events.continueText(seq, part.text)
+      const json = events.continueText(part)
       if (json !== undefined) return `data: ${json}\n\n`
     }
     const added = events.add(part)

@@ -55,11 +55,11 @@ export class MessageChunks {
   }
 
   /** Continues the text under way with an increment, and returns the JSON of its chunk; undefined if there is none. */
-  continueText(seq: number, text: string): string | undefined {
-    const id = this.#speech.extend(text)
-    if (id === undefined) return undefined
-    this.run.seq = seq
-    return `{"type":"text-delta","id":"${id}","delta":${JSON.stringify(text)}}`
+  continueText(part: Increment): string | undefined {
+    const open = this.#speech.continue(part)
+    if (open === undefined) return undefined
+    this.run.seq = part.seq
+    return `{"type":"text-delta","id":"${open.shown}","delta":${JSON.stringify(part.text)}}`
   }
 
   get #runId(): string {
@@ -156,12 +156,13 @@ export class MessageChunks {
   }
 
   #increment(part: Increment): UiChunk[] {
-    const said = this.#speech.add(part)
-    if (said === undefined) return []
-    const { passage, isFirst, ended } = said
-    const { kind, shown: id } = passage
-    const delta: UiChunk = { type: `${kind}-delta`, id, delta: part.text }
-    return isFirst ? [...ended.map(endOf), { type: `${kind}-start`, id }, delta] : [delta]
+    const { text: delta } = part
+    const open = this.#speech.continue(part)
+    if (open !== undefined) return [{ type: `${open.kind}-delta`, id: open.shown, delta }]
+    const begun = this.#speech.open(part)
+    if (begun === undefined) return []
+    const { kind, shown: id } = begun.passage
+    return [...begun.ended.map(endOf), { type: `${kind}-start`, id }, { type: `${kind}-delta`, id, delta }]
   }
 
   #close(): UiChunk[] {
