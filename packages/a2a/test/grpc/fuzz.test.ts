@@ -77,7 +77,9 @@ t.test('any bytes get an answer, or the right error', async (t) => {
       )
     }
   }
-  for (const code of [0, status.INVALID_ARGUMENT, status.NOT_FOUND])
+  // In a few cases, not every outcome occurs.
+  const expected = CASES < 200 ? [] : [0, status.NOT_FOUND]
+  for (const code of [status.INVALID_ARGUMENT, ...expected])
     t.ok(seen.get(code), `${code}: ${seen.get(code)}`)
 
   const client = connectGrpc(t, url)

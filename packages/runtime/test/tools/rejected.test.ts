@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import * as registry from '@svc/registry'
+import { errors as codes } from '@svc/registry'
 import { defineTool, errors, type ToolContext } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
@@ -22,7 +22,7 @@ function rejecting(execute: (args: object, context: ToolContext) => unknown = re
 const call = { toolCalls: [{ toolName: 'pay', toolCallId: 'c', args: {} }] }
 
 t.test('a tool that rejects ends the run: its model does not see why', async (t) => {
-  t.equal(errors.RUN_ERR_REJECTED, registry.errors.RUN_ERR_REJECTED)
+  t.equal(errors.RUN_ERR_REJECTED, codes.RUN_ERR_REJECTED)
   const inner = defineTool({ name: 'inner', description: 'Pays', input: Empty, execute: reject })
   const ways = {
     'in its execution': rejecting(),
