@@ -43,6 +43,18 @@ t.test('every operation has an id, a tag, texts and its errors', async (t) => {
   t.strictSame(ids.length, new Set(ids).size, 'names are unique')
 })
 
+t.test('an operation has the errors of its path and of its body', async (t) => {
+  const { paths } = await generate(registryOf())
+  for (const [path, operations] of Object.entries(paths))
+    for (const [method, { operationId, requestBody, responses }] of Object.entries(operations)) {
+      // A body may come with any POST.
+      const takesBody = requestBody !== undefined || method === 'post'
+      for (const status of ['413', '415'])
+        t.equal(status in responses, takesBody, `${operationId}: ${status}`)
+      t.equal('414' in responses, path.includes('{'), `${operationId}: 414`)
+    }
+})
+
 t.test('components are well named and not duplicated', async (t) => {
   const { components, paths } = await generate(registryOf())
   const expected = (
