@@ -239,12 +239,12 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     return this.#ended
   }
 
-  /** Starts or resumes execution; the first part, with the input as it is recorded, is written before this returns. */
-  begin(input: RunInput, resumable: boolean, recorded: unknown): void {
+  /** Starts or resumes execution; the first part, with the input as the log has it, is written before this returns. */
+  begin(input: RunInput, resumable: boolean, logInput: unknown): void {
     this.resumable = resumable
     this.input = input
     try {
-      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), recorded)
+      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), logInput)
       if (this.#earlier !== undefined) this.#getWaits().resume(this.#earlier.log.answered)
     } catch (err) {
       return void this.end({ error: err })

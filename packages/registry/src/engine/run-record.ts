@@ -148,7 +148,7 @@ interface ReferredContent {
 }
 
 /** An input as logs have it. */
-export interface RecordedInput {
+export interface LogInput {
   /** JSON, with references instead of binary content. */
   readonly value: unknown
   readonly contents: readonly ReferredContent[]
@@ -161,7 +161,7 @@ const NO_CONTENTS: readonly ReferredContent[] = []
  * about 2 ms per MB, which is less than parsing it has cost; a file has a hash only if its `sha256` is known.
  * @throws RUN_ERR_BAD_INPUT if it has no JSON: a cycle, a BigInt, too deep
  */
-export function toRecordedInput(input: RunInput): RecordedInput {
+export function toLogInput(input: RunInput): LogInput {
   if (typeof input === 'string') return { value: input, contents: NO_CONTENTS }
   const found: BinaryContent[] = []
   let json: string | undefined
@@ -219,31 +219,31 @@ function* findReferences(
 }
 
 /** A file of a run that has the bytes of a reference in its input. */
-export const KeptFileSchema = Type.Object({
+export const CheckpointFileSchema = Type.Object({
   path: Type.Array(Type.String(), { description: 'The keys that lead to the reference' }),
   fileId: Type.String(),
   base64: Type.Boolean({ description: 'Whether the client sent base64; an upload otherwise' })
 })
-type KeptFile = Static<typeof KeptFileSchema>
+type CheckpointFile = Static<typeof CheckpointFileSchema>
 
 /** An input as a checkpoint has it. */
-export interface KeptInput {
+export interface CheckpointInput {
   /** With references in the places of `files`. */
   readonly input: RunInput
-  readonly files: readonly KeptFile[]
+  readonly files: readonly CheckpointFile[]
 }
 
-/** Keeps an input; undefined if it or its bytes are kept nowhere, so that no other process could resume the run. */
-export function keepRecorded(
+/** Keeps an input for a checkpoint; undefined if it or its bytes are kept nowhere, so that no other process could resume the run. */
+export function toCheckpointInput(
   run: { record: RunFence; stores: Pick<Stores, 'files'>; log: RunLog },
   input: RunInput,
-  recorded: RecordedInput | undefined,
+  logInput: LogInput | undefined,
   keepsFiles: boolean,
   created: Awaitable<unknown>
-): Awaitable<KeptInput | undefined> {
-  if (recorded === undefined) return undefined
-  if (recorded.contents.length === 0) return { input, files: [] }
-  return keepsFiles ? keepInput(recorded, run, created) : undefined
+): Awaitable<CheckpointInput | undefined> {
+  if (logInput === undefined) return undefined
+  if (logInput.contents.length === 0) return { input, files: [] }
+  return keepsFiles ? keepFiles(logInput, run, created) : undefined
 }
 
 /**
@@ -252,16 +252,16 @@ export function keepRecorded(
  * @param created settles once the record of the run is stored
  * @throws what `created` rejects with
  */
-export async function keepInput(
-  { value, contents }: RecordedInput,
+export async function keepFiles(
+  { value, contents }: LogInput,
   { record, stores, log }: { record: RunFence; stores: Pick<Stores, 'files'>; log: RunLog },
   created: Awaitable<unknown>
-): Promise<KeptInput | undefined> {
+): Promise<CheckpointInput | undefined> {
   // A file follows the record of its run.
   await created
   const { runId, epoch } = record
   const fence = { runId, epoch }
-  const kept: KeptFile[] = []
+  const files: CheckpointFile[] = []
   for (const { content, reference, path } of contents) {
     const { mimeType, filename } = content
     try {
@@ -272,12 +272,12 @@ export async function keepInput(
       }
       const { fileId, size, sha256 } = await stores.files!.put(runId, file, fence)
       Object.assign(reference, { sha256, size, fileId })
-      kept.push({ path: [...path], fileId, base64: typeof content.data === 'string' })
+      files.push({ path: [...path], fileId, base64: typeof content.data === 'string' })
     } catch (err) {
       log.warn({ runId, err: toLoggable(err) }, 'a file of the input is not kept')
     }
   }
-  return kept.length === contents.length ? { input: value, files: kept } : undefined
+  return files.length === contents.length ? { input: value, files } : undefined
 }
 
 function bytesOf({ data, file }: BinaryContent): Uint8Array | AsyncIterable<Uint8Array> {
@@ -285,13 +285,13 @@ function bytesOf({ data, file }: BinaryContent): Uint8Array | AsyncIterable<Uint
 }
 
 /**
- * Replaces the references of a kept input by the bytes of its files: base64 is read at once, an upload when the runnable reads it.
+ * Replaces the references of an input by the bytes of its files: base64 is read at once, an upload when the runnable reads it.
  * @throws RUN_ERR_DAMAGED if a file is missing
  */
 export async function restoreInput(
   stores: Pick<Stores, 'files'>,
   runId: string,
-  { input, files }: KeptInput
+  { input, files }: CheckpointInput
 ): Promise<RunInput> {
   if (files.length === 0) return input
   const restored: unknown = structuredClone(input)

@@ -30,12 +30,12 @@ import type { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import { prepareStart } from './prepare-start.ts'
 import {
-  keepInput,
-  keepRecorded,
+  keepFiles,
+  toCheckpointInput,
   newRun,
-  toRecordedInput,
-  type KeptInput,
-  type RecordedInput
+  toLogInput,
+  type CheckpointInput,
+  type LogInput
 } from './run-record.ts'
 import { ReplayedRun } from './replayed-run.ts'
 import type { Run } from './run-engine.ts'
@@ -46,8 +46,8 @@ interface Start {
   readonly runnable: Runnable
   readonly options: StartOptions
   readonly input: RunInput
-  /** Undefined if no input is recorded. */
-  readonly recorded: RecordedInput | undefined
+  /** The input as the log has it; undefined if none is recorded. */
+  readonly logInput: LogInput | undefined
   readonly whenBusy: WhenBusy
 }
 
@@ -83,15 +83,15 @@ export async function startRun(
     if (webhook !== undefined && (await created) === undefined) undo.none()
     const earlier = mayDiffer(engine, run) ? await created : undefined
     if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
-    const keeping = keepRecorded(run, start.input, start.recorded, engine.record.files, created)
-    const kept = isPromise(keeping) ? await keeping : keeping
-    if (kept !== undefined && !run.ended && isResumable(engine, run))
-      checkpoint ??= engine.interrupted.keep(run, kept)
+    const keeping = toCheckpointInput(run, start.input, start.logInput, engine.record.files, created)
+    const checkpointInput = isPromise(keeping) ? await keeping : keeping
+    if (checkpointInput !== undefined && !run.ended && isResumable(engine, run))
+      checkpoint ??= engine.interrupted.keep(run, checkpointInput)
     const placing = run.turn !== undefined || run.ended ? undefined : placeRun(engine.stores, run)
     // Whether it is queued stands in its first part.
     if (isPromise(placing)) await placing
     if (!run.ended) {
-      run.begin(start.input, checkpoint !== undefined, start.recorded?.value)
+      run.begin(start.input, checkpoint !== undefined, start.logInput?.value)
       if (isPromise(created)) await created
       run.created = undefined
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
@@ -109,10 +109,14 @@ export async function startRun(
   }
 }
 
-function prepare({ record }: EngineHost, runnable: Runnable, given: RunInput, asked: StartOptions): Start {
-  const { input, options } = prepareStart(runnable, given, asked)
-  const recorded = record.input ? toRecordedInput(input) : undefined
-  return { runnable, options, input, recorded, whenBusy: whenBusyOf(runnable, options) }
+function prepare(
+  { record }: EngineHost,
+  runnable: Runnable,
+  ...start: [input: RunInput, options: StartOptions]
+): Start {
+  const { input, options } = prepareStart(runnable, ...start)
+  const logInput = record.input ? toLogInput(input) : undefined
+  return { runnable, options, input, logInput, whenBusy: whenBusyOf(runnable, options) }
 }
 
 // At a limit, a repeated start still gets its run.
@@ -163,10 +167,10 @@ function create({ stores, live }: EngineHost, run: LiveRun): Awaitable<RunSummar
 function checkpointEarly(
   engine: EngineHost,
   run: LiveRun,
-  { input, recorded }: Start,
+  { input, logInput }: Start,
   created: Awaitable<unknown>
 ): Checkpoint | undefined {
-  run.resumable = isPromise(created) && recorded?.contents.length === 0 && isResumable(engine, run)
+  run.resumable = isPromise(created) && logInput?.contents.length === 0 && isResumable(engine, run)
   return run.resumable ? engine.interrupted.keep(run, { input, files: [] }) : undefined
 }
 
@@ -189,26 +193,27 @@ function makesWay({ whenBusy }: Start): boolean {
  * Puts a new run into the queue, from which any process may begin it.
  * @throws RUN_ERR_DRAINING, RUN_ERR_NOT_QUEUEABLE, RUN_ERR_LOG_LIMIT, RUN_ERR_STORE
  */
-async function enqueue(engine: EngineHost, { runnable, options, input, recorded }: Start): Promise<Run> {
+async function enqueue(engine: EngineHost, { runnable, options, input, logInput }: Start): Promise<Run> {
   const { stores, interrupted, log, webhooks } = engine
   if (engine.draining) throw new RUN_ERR_DRAINING()
   if (stores.queue === undefined) throw new RUN_ERR_NOT_QUEUEABLE('the stores have no queue')
-  requireQueueable(runnable, options, recorded, engine.record)
+  requireQueueable(runnable, options, logInput, engine.record)
   const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
   const record = newRun(runnable, options, engine.surfaces)
   const run = { ...record, epoch: 0, queuedAt: record.createdAt }
   const undo = new UndoSteps(log)
   try {
     if (webhook !== undefined) await addWebhook(engine, run, webhook, undo)
-    let kept: KeptInput = { input, files: [] }
-    if (recorded.contents.length > 0) {
+    let checkpointInput: CheckpointInput = { input, files: [] }
+    if (logInput.contents.length > 0) {
       // Files follow the record of their run, which waits once they are kept.
       const earlier = await stores.runs.create(record)
       if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
       undo.none()
-      kept = (await keepInput(recorded, { record, stores, log }, undefined)) ?? (await refuse(engine, run))
+      checkpointInput =
+        (await keepFiles(logInput, { record, stores, log }, undefined)) ?? (await refuse(engine, run))
     }
-    const { first, checkpoint } = toQueuedStart(engine, run, kept, recorded, options)
+    const { first, checkpoint } = toQueuedStart(engine, run, checkpointInput, logInput, options)
     const earlier = await stores.queue.add(run, first, checkpoint)
     if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
   } catch (err) {

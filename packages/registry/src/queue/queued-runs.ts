@@ -12,13 +12,7 @@ import {
 import { RUN_ERR_NOT_QUEUEABLE, RUN_ERR_SCHEDULE_BINARY } from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, type QueueOptions, type RecordOptions } from '../options.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-import {
-  newRun,
-  toRecordedInput,
-  toStartPart,
-  type KeptInput,
-  type RecordedInput
-} from '../engine/run-record.ts'
+import { newRun, toLogInput, toStartPart, type CheckpointInput, type LogInput } from '../engine/run-record.ts'
 import { readParts, type LogHost } from '../engine/log/log-reader.ts'
 import { prepareStart } from '../engine/prepare-start.ts'
 import { toResumeState } from '../recovery/resume-run.ts'
@@ -53,17 +47,17 @@ export class QueuedRuns {
   }
 
   /** As `ScheduleHost` says: the store puts the run into the queue by itself. */
-  prepare(runnable: Runnable, given: RunInput, asked: StartOptions): QueuedStart {
+  prepare(runnable: Runnable, ...start: [input: RunInput, options: StartOptions]): QueuedStart {
     const { surfaces, record } = this.#host
-    const { input, options } = prepareStart(runnable, given, asked)
-    const recorded = record.input ? toRecordedInput(input) : undefined
+    const { input, options } = prepareStart(runnable, ...start)
+    const logInput = record.input ? toLogInput(input) : undefined
     // What it says applies when a process begins the run.
     const whenBusy = whenBusyOf(runnable, { ...options, queue: false })
-    if (recorded !== undefined && recorded.contents.length > 0) throw new RUN_ERR_SCHEDULE_BINARY()
-    requireQueueable(runnable, options, recorded, record)
+    if (logInput !== undefined && logInput.contents.length > 0) throw new RUN_ERR_SCHEDULE_BINARY()
+    requireQueueable(runnable, options, logInput, record)
     const begun = newRun(runnable, options, surfaces)
     const run = { ...begun, epoch: 0, queuedAt: begun.createdAt }
-    return toQueuedStart(this.#host, run, { input, files: [] }, recorded, { ...options, whenBusy })
+    return toQueuedStart(this.#host, run, { input, files: [] }, logInput, { ...options, whenBusy })
   }
 
   /** Begins to serve the queue if that was asked for, or if runs wait. @throws what the store throws */
@@ -156,12 +150,12 @@ export async function watchInputs(host: LogHost, runId: string, onRequest: () =>
 export function toQueuedStart(
   { surfaces, maxLogBytes }: EngineHost,
   run: StoredRun,
-  kept: KeptInput,
-  { value }: RecordedInput,
+  input: CheckpointInput,
+  { value }: LogInput,
   options: StartOptions
 ): QueuedStart {
   const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
-  return { run, first, checkpoint: toResumeState(kept, options, surfaces) }
+  return { run, first, checkpoint: toResumeState(input, options, surfaces) }
 }
 
 /**
@@ -171,13 +165,13 @@ export function toQueuedStart(
 export function requireQueueable(
   { name, resumable }: Runnable,
   { apiKey, redact }: StartOptions,
-  recorded: RecordedInput | undefined,
+  logInput: LogInput | undefined,
   record: Readonly<Required<RecordOptions>>
-): asserts recorded is RecordedInput {
+): asserts logInput is LogInput {
   if (resumable !== true) throw new RUN_ERR_NOT_QUEUEABLE(`another process could not resume "${name}"`)
   if (apiKey !== undefined || redact !== undefined)
     throw new RUN_ERR_NOT_QUEUEABLE('its caller has given a key, and keys are not stored')
-  if (recorded === undefined) throw new RUN_ERR_NOT_QUEUEABLE('inputs are not recorded here')
-  if (recorded.contents.length > 0 && !record.files)
+  if (logInput === undefined) throw new RUN_ERR_NOT_QUEUEABLE('inputs are not recorded here')
+  if (logInput.contents.length > 0 && !record.files)
     throw new RUN_ERR_NOT_QUEUEABLE('files of inputs are not kept here')
 }

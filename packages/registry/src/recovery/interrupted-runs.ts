@@ -10,7 +10,7 @@ import {
   type Runnable,
   type RunnableKey
 } from '@svc/contract'
-import type { KeptInput } from '../engine/run-record.ts'
+import type { CheckpointInput } from '../engine/run-record.ts'
 import type { DormantWait, HostedRun } from '../engine/run-host.ts'
 import { OwnerCounts } from '../engine/live-runs.ts'
 import { endLeftRun, isDamaged, leftRuns } from './left-runs.ts'
@@ -60,8 +60,8 @@ export class InterruptedRuns {
   }
 
   /** Saves the checkpoint from which another process can resume a new run. */
-  keep({ runId, record, options }: HostedRun, kept: KeptInput): Checkpoint {
-    const state = toResumeState(kept, options, this.#host.surfaces)
+  keep({ runId, record, options }: HostedRun, input: CheckpointInput): Checkpoint {
+    const state = toResumeState(input, options, this.#host.surfaces)
     const saved = this.#host.stores.checkpoints.save(runId, record.epoch, state)
     // Its caller gets the error, unless the run could not be created.
     if (isPromise(saved)) saved.catch(() => {})

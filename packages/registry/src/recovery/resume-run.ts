@@ -24,7 +24,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { Surfaces } from '../access/surfaces.ts'
 import { resolveAuthorize } from '../access/policy.ts'
 import { redactFields, redactStores } from '../engine/run-stores.ts'
-import { KeptFileSchema, restoreInput, toRecordedInput, type KeptInput } from '../engine/run-record.ts'
+import { CheckpointFileSchema, restoreInput, toLogInput, type CheckpointInput } from '../engine/run-record.ts'
 import type { StartOptions } from '../engine/start-options.ts'
 import { openAnswers } from '../engine/inputs/answer-seal.ts'
 import { LiveRun } from '../engine/live-run.ts'
@@ -74,7 +74,7 @@ export function recordWork({ runs }: Stores, { runId, epoch }: LeasedRun): Await
 
 const ResumeStateSchema = Type.Object({
   input: Type.Optional(Type.Unknown()),
-  files: Type.Optional(Type.Array(KeptFileSchema)),
+  files: Type.Optional(Type.Array(CheckpointFileSchema)),
   principal: Type.Unsafe<Principal>(
     Type.Object({ sub: Type.String(), scopes: Type.Array(Type.String()) }, { additionalProperties: true })
   ),
@@ -100,7 +100,7 @@ const FROM_CALLER = ['input', 'files', 'envelope', 'messages', 'instructions', '
 
 /** Builds the state, without the caller's keys. The principal is not redacted. */
 export function toResumeState(
-  { input, files }: KeptInput,
+  { input, files }: CheckpointInput,
   options: StartOptions,
   surfaces: Pick<Surfaces, 'policyOf'>
 ): ResumeState {
@@ -234,7 +234,7 @@ export async function resumeRun(
   // Another node may have the run by now, and even have ended it: its steps would be repeated.
   if (host.deaths !== deaths) return false
   host.live.enter(run)
-  run.begin(input, true, run.writer.begun ? undefined : toRecordedInput(state.input).value)
+  run.begin(input, true, run.writer.begun ? undefined : toLogInput(state.input).value)
   host.live.begun(run)
   await begun?.()
   // Its process has not died.
