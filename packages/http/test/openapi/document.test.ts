@@ -47,10 +47,11 @@ t.test('an operation has the errors of its path and of its body', async (t) => {
   const { paths } = await generate(registryOf())
   for (const [path, operations] of Object.entries(paths))
     for (const [method, { operationId, requestBody, responses }] of Object.entries(operations)) {
-      // A body may come with any POST.
-      const takesBody = requestBody !== undefined || method === 'post'
-      for (const status of ['413', '415'])
-        t.equal(status in responses, takesBody, `${operationId}: ${status}`)
+      const takesBody = requestBody !== undefined
+      // A POST that needs no body may refuse one.
+      if (takesBody || method !== 'post')
+        for (const status of ['413', '415'])
+          t.equal(status in responses, takesBody, `${operationId}: ${status}`)
       t.equal('414' in responses, path.includes('{'), `${operationId}: 414`)
     }
 })
