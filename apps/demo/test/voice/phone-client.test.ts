@@ -1,5 +1,5 @@
 import realtime from '@svc/realtime'
-import registryPlugin from '@svc/registry'
+import registryPlugin, { createRegistry } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { decodeTones, encodeTones, toneDetector, toneSpeech, toneTranscription } from '@svc/voice/testing'
 import { scriptedModel } from '@svc/runtime/testing'
@@ -15,7 +15,7 @@ t.test(
   async (t) => {
     const app = fastify()
     t.teardown(() => app.close())
-    await app.register(registryPlugin)
+    await app.register(registryPlugin, { registry: createRegistry() })
     const desk = new Agent({ name: 'desk', model: scriptedModel('Noon.'), registry: app.registry })
     new VoiceAgent({
       name: 'phone',
