@@ -4,7 +4,7 @@ import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import { createStore } from '@svc/store'
 
-// Starts runs without end and says the id of each one that is acknowledged, until it is killed.
+// Starts runs without end, which end with their process, and says the id of each one that is acknowledged, until it is killed.
 const [, , url = ''] = process.argv
 const engine = createRunEngine({ stores: await createStore({ url }) })
 const agent = new Agent({
@@ -13,7 +13,9 @@ const agent = new Agent({
   registry: createRegistry()
 })
 for (;;) {
-  const started = await Promise.all([1, 2, 3, 4].map(() => engine.start(agent, 'Work.')))
+  const started = await Promise.all(
+    [1, 2, 3, 4].map(() => engine.start(agent, 'Work.', { onDisconnect: 'cancel' }))
+  )
   for (const run of started) writeSync(1, `${run.runId}\n`)
   await Promise.race(started.map((run) => run.result()))
 }
