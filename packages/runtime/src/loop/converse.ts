@@ -3,8 +3,6 @@ import {
   type AcceptedMessage,
   type Awaitable,
   type FinishReason,
-  type PartSink,
-  type RunContext,
   type RunInput,
   type YieldedPart
 } from '@svc/contract'
@@ -13,7 +11,6 @@ import { requireInput } from '@svc/registry/engine'
 import { interleave, type PartChannel } from '../children/run-child.ts'
 import { RUN_ERR_TOOL_SKIPPED } from '../errors.ts'
 import { toOutcomePart, toToolError } from '../tool-calls/tool-outcome.ts'
-import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import { isContinued, questionOf, takeMessage, Turn } from '../sessions/turn.ts'
@@ -22,19 +19,8 @@ import { addClientTools, createClientTools } from '../tools/client-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
-import { ModelLoop, type Checked, type OpenStep } from './model-loop.ts'
+import { ModelLoop, type Checked, type LoopRun, type OpenStep } from './model-loop.ts'
 import { joinSections } from '../sessions/to-prompt.ts'
-
-/** One run of an agent or a team. */
-export interface LoopRun {
-  readonly kind: 'agent' | 'team'
-  readonly name: string
-  readonly context: RunContext
-  readonly guard: RunGuard
-  readonly events: RunEvents
-  /** Where the parts of models go, unless they are pulled. */
-  readonly sink?: PartSink | undefined
-}
 
 /** The turn of a run, before it begins; without a store if the caller keeps the conversation. */
 export function createTurn(

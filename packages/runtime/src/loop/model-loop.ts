@@ -60,13 +60,14 @@ export interface Checked {
   readonly fault?: { readonly err: unknown }
 }
 
-/** The run of a loop. */
-interface LoopHost {
+/** One run of an agent or a team. */
+export interface LoopRun {
   readonly kind: 'agent' | 'team'
   readonly name: string
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  /** Where the parts of models go, unless they are pulled. */
   readonly sink?: PartSink | undefined
 }
 
@@ -94,7 +95,7 @@ export class ModelLoop {
   /** Messages after the conversation, in every step but not in the session. */
   tail: readonly LanguageModelV4Message[] = []
   readonly #plan: LoopPlan
-  readonly #host: LoopHost
+  readonly #host: LoopRun
   readonly #model: LanguageModelV4
   readonly #tools: ToolSet
   readonly #sections: LoopState['sections']
@@ -109,7 +110,7 @@ export class ModelLoop {
   #usage: Usage = ZERO_USAGE
   #stopped: FinishReason | undefined
 
-  constructor(plan: LoopPlan, host: LoopHost, { turn, model, tools, sections, journal }: LoopState) {
+  constructor(plan: LoopPlan, host: LoopRun, { turn, model, tools, sections, journal }: LoopState) {
     this.#plan = plan
     this.#host = host
     const { delivery, steering } = host.context
