@@ -98,7 +98,7 @@ async function findCovered(
   findKeys: FindKeys
 ): Promise<Fields | undefined> {
   const jws = readSignature(signature)
-  const header = jws && readHeader(jws.protected, algorithms)
+  const header = jws && (await readHeader(jws.protected, algorithms))
   if (header === undefined) return undefined
   try {
     for (const key of await findKeys(header))
@@ -135,12 +135,13 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MAX_LENGTH && BASE64URL.test(value)
 }
 
-function readHeader(
+async function readHeader(
   given: string,
   algorithms: readonly SignatureAlgorithm[]
-): CardSignatureHeader | undefined {
+): Promise<CardSignatureHeader | undefined> {
+  const { decodeProtectedHeader } = await import('jose')
   try {
-    const header = JSON.parse(Buffer.from(given, 'base64url').toString()) as Record<string, unknown>
+    const header = decodeProtectedHeader({ protected: given }) as Record<string, unknown>
     const { alg, kid, jku, crit } = header
     const isKnown = (algorithms as readonly unknown[]).includes(alg)
     // No extension of JWS is known here, so that none can be critical.
