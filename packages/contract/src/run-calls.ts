@@ -60,7 +60,12 @@ export class VoidableList<T> {
 
 /** True if what was made at `source` is void when a step of `place` is repeated: the steps of a workflow are not within its own answer. */
 function isVoidedBy(source: readonly string[], place: readonly string[]): boolean {
-  return place.length === 0 ? source.length === 0 : place.every((name, index) => source[index] === name)
+  return place.length === 0 ? source.length === 0 : isWithin(source, place)
+}
+
+/** True if a source is a place, or a member or step within it. */
+export function isWithin(source: readonly string[], place: readonly string[]): boolean {
+  return place.every((name, index) => source[index] === name)
 }
 
 /** The key of a member or step in a run. */

@@ -1,5 +1,5 @@
 import { addUsage, ZERO_USAGE, type NumberedPart, type PartOf, type Usage } from './part.ts'
-import { sourceKey, toolCallKey } from './run-calls.ts'
+import { isWithin, sourceKey, toolCallKey } from './run-calls.ts'
 
 /** A part that asks for an input. */
 export type AskingPart = PartOf<'tool.approval.request'> | PartOf<'input.request'>
@@ -124,8 +124,4 @@ function toOpenCall({ source = [], parentToolCallId }: PartOf<'tool.call'>): Ope
     source,
     parent: parentToolCallId && toolCallKey({ toolCallId: parentToolCallId, source })
   }
-}
-
-function isWithin(source: readonly string[], place: readonly string[]): boolean {
-  return place.every((name, index) => source[index] === name)
 }
