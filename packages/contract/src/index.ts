@@ -249,7 +249,7 @@ export {
   type TurnBranches,
   type TurnPlace
 } from './ports/session-store.ts'
-export type { Stores } from './ports/stores.ts'
+export { REQUIRED_PORTS, type Stores } from './ports/stores.ts'
 export type {
   OpenPush,
   PushClaim,

@@ -5,6 +5,7 @@ import {
   MAX_TIMER,
   objectSchema,
   optionsSchema,
+  REQUIRED_PORTS,
   requireOptions,
   WebhookSecretSchema,
   type Authenticate,
@@ -202,13 +203,7 @@ const port = Type.Object({})
 const PLUGIN_FIELDS = {
   stores: Type.Unsafe<Stores>(
     Type.Object({
-      runs: port,
-      log: port,
-      sessions: port,
-      memory: port,
-      tasks: port,
-      checkpoints: port,
-      control: port,
+      ...REQUIRED_PORTS,
       files: Type.Optional(port),
       queue: Type.Optional(port),
       schedules: Type.Optional(port),

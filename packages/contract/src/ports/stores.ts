@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import type { Awaitable } from '../awaitable.ts'
 import type { CheckpointStore, StreamLog } from './stream-log.ts'
 import type { ControlBus, CounterStore, NodeLease } from './nodes.ts'
@@ -39,4 +40,17 @@ export interface Stores {
   readonly lease?: NodeLease
   /** Rejects if the stores cannot read and write; an engine calls it at most once a second. Optional. */
   check?(): Awaitable<void>
+}
+
+const port = Type.Object({})
+
+/** The schemas of the ports that all stores have, for options that take stores. */
+export const REQUIRED_PORTS = {
+  runs: port,
+  log: port,
+  sessions: port,
+  memory: port,
+  tasks: port,
+  checkpoints: port,
+  control: port
 }

@@ -2,6 +2,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import {
   codeOf,
   IdSchema,
+  REQUIRED_PORTS,
   requireOptions,
   RunnableCardSchema,
   type Authorize,
@@ -84,13 +85,7 @@ const RunOptionsSchema = Type.Object(
     log: withMethods('debug', 'info', 'warn', 'error'),
     stores: Type.Optional(
       Type.Object({
-        runs: port,
-        log: port,
-        sessions: port,
-        memory: port,
-        tasks: port,
-        checkpoints: port,
-        control: port,
+        ...REQUIRED_PORTS,
         files: Type.Optional(port),
         browserStates: Type.Optional(port)
       })
