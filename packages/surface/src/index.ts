@@ -105,6 +105,7 @@ export {
   encodeLarge,
   EventStream,
   MAX_WHOLE,
+  sendEventStream,
   type StreamStart
 } from './sse/event-stream.ts'
 export {

@@ -2,7 +2,6 @@ import { codeOf, createJsonStream, type SessionKey, type StoredSession } from '@
 import { sizeOfEntry } from '@svc/contract/stores'
 import {
   conversationFiles,
-  createSseStream,
   encodeEntry,
   encodeEvents,
   findActiveRun,
@@ -13,12 +12,12 @@ import {
   requireSession,
   reserveMemory,
   runsOfConversation,
+  sendEventStream,
   SSE_HEADERS,
   tieToClient,
   type AddressedRequest,
   type FileUrl,
   type SessionReference,
-  type StreamStart,
   type Turn,
   type WireSurface
 } from '@svc/surface'
@@ -97,21 +96,6 @@ export function fileUrlIn(surface: WireSurface, thread: Thread, request: Address
   return conversationFiles(THREADS, surface, thread, request)
 }
 
-/** Replies with the stream of a run, from the part on that `events` have read. */
-export function sendStream(
-  { runs, heartbeat }: WireSurface,
-  reply: FastifyReply,
-  runId: string,
-  events: RunEvents,
-  start: StreamStart = {}
-): FastifyReply {
-  const projection = new RunStream(events, start)
-  return reply
-    .headers(SSE_HEADERS)
-    .header('x-run-id', runId)
-    .send(createSseStream(runs, runId, { after: events.run.seq, heartbeat, projection }))
-}
-
 /** Messages of a session, unless the request says. */
 const PAGE = 100
 
@@ -133,7 +117,6 @@ export async function connect(
   request: FastifyRequest,
   reply: FastifyReply
 ): Promise<FastifyReply> {
-  const { runs, heartbeat } = surface
   const fileUrl = fileUrlIn(surface, thread, request)
   const options: EventOptions = {
     fileUrl,
@@ -147,12 +130,9 @@ export async function connect(
   const admit = active === undefined ? admitLargest(reply, request.caller.sub) : undefined
   const head = encodeTurns(surface, session, ended, options, admit)
   tieToClient(surface.replies, reply)
-  reply.headers(SSE_HEADERS)
-  if (active === undefined) return reply.send(ended.length === 0 ? EMPTY : createJsonStream(head))
-  const projection = new RunStream(new RunEvents(options), { head })
-  return reply
-    .header('x-run-id', active.runId)
-    .send(createSseStream(runs, active.runId, { heartbeat, projection }))
+  if (active === undefined)
+    return reply.headers(SSE_HEADERS).send(ended.length === 0 ? EMPTY : createJsonStream(head))
+  return sendEventStream(surface, reply, active.runId, new RunStream(new RunEvents(options), { head }))
 }
 
 /** Reserves memory for the largest part so far, until the reply is over. */

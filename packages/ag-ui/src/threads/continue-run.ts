@@ -6,6 +6,7 @@ import {
   mayAnswer,
   readPresent,
   requireRunOf,
+  sendEventStream,
   SSE_HEADERS,
   tieToClient,
   type GivenAnswer,
@@ -15,8 +16,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_NOTHING_ANSWERED, AGUI_ERR_RUN_ENDED } from '../errors.ts'
 import { runOfCall, toGivenAnswers, type Answers } from '../messages/read-answers.ts'
 import { RunEvents, type EventOptions } from '../projection/run-events.ts'
+import { RunStream } from '../projection/run-stream.ts'
 import { knowsOutcomes, type RunAgentInput } from '../wire/input.ts'
-import { fileUrlIn, sendStream, type Thread } from './connect.ts'
+import { fileUrlIn, type Thread } from './connect.ts'
 
 /** A place where a run began to wait, and for what. */
 export interface Wait {
@@ -76,10 +78,11 @@ export async function continueRun(
   const isBehind = place < seq
   const events = isBehind ? (await readSoFar(surface, runId, new RunEvents(options), place)).events : present
   tieToClient(surface.replies, reply)
-  return sendStream(surface, reply, runId, events, {
+  const projection = new RunStream(events, {
     head: encodeEvents(events.resume()),
     answered: given.map(({ inputId }) => inputId)
   })
+  return sendEventStream(surface, reply, runId, projection)
 }
 
 /** The run that asked for what is answered. @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, AGUI_ERR_NOTHING_ANSWERED */

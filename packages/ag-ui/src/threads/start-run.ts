@@ -12,6 +12,7 @@ import {
   ownerOfSessions,
   requireAllowed,
   requireExposed,
+  sendEventStream,
   SSE_HEADERS,
   startUnlessWaiting,
   tieToClient,
@@ -22,6 +23,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AGUI_ERR_THREAD_WAITS } from '../errors.ts'
 import { toInput, toInstructions } from '../messages/to-input.ts'
 import { RunEvents } from '../projection/run-events.ts'
+import { RunStream } from '../projection/run-stream.ts'
 import {
   knowsOutcomes,
   readForwarded,
@@ -30,7 +32,7 @@ import {
   type RunAgentInput
 } from '../wire/input.ts'
 import { readSoFar } from './continue-run.ts'
-import { fileUrlIn, sendStream, type Thread } from './connect.ts'
+import { fileUrlIn, type Thread } from './connect.ts'
 
 const OWN_ID = /^([A-Za-z0-9]+)-(?:call-)?\d+(?:-result)?$/
 
@@ -119,13 +121,8 @@ export async function startRun(
   const events = new RunEvents({ fileUrl, isCurrent: knowsOutcomes(body.protocolVersion) })
   // A message that has joined a run gets what follows it: the client may have the rest.
   const isUnderWay = run.joined && (await readSoFar(surface, run.runId, events)).events.run.end === undefined
-  return sendStream(
-    surface,
-    reply,
-    run.runId,
-    events,
-    isUnderWay ? { head: encodeEvents(events.resume()) } : {}
-  )
+  const projection = new RunStream(events, isUnderWay ? { head: encodeEvents(events.resume()) } : {})
+  return sendEventStream(surface, reply, run.runId, projection)
 }
 
 /**

@@ -1,6 +1,8 @@
 import { encodePieces, type LogEntry, type NumberedPart, type PartOf, type RunView } from '@svc/contract'
 import { sizeOfEntry } from '@svc/contract/stores'
-import type { SseProjection } from './sse-stream.ts'
+import type { RunEngine } from '@svc/registry'
+import type { FastifyReply } from 'fastify'
+import { createSseStream, SSE_HEADERS, type SseProjection } from './sse-stream.ts'
 
 /** JSON, or the part of a log that it is made of, of up to this many characters is encoded in one piece. */
 export const MAX_WHOLE = 131_072
@@ -89,6 +91,11 @@ export class EventStream<E extends object> implements SseProjection {
     this.head = head
   }
 
+  /** The place of the last part that its events have read. */
+  get seq(): number {
+    return this.events.run.seq
+  }
+
   get ended(): boolean {
     return this.#isPaused || this.events.run.end !== undefined
   }
@@ -114,4 +121,18 @@ export class EventStream<E extends object> implements SseProjection {
     this.#isPaused = true
     return encodeEvents(this.events.pause(), { end: this.#end })
   }
+}
+
+/** Replies with the stream of a run, from the part on that its events have read. */
+export function sendEventStream<E extends object>(
+  { runs, heartbeat }: { readonly runs: RunEngine; readonly heartbeat: number },
+  reply: FastifyReply,
+  runId: string,
+  projection: EventStream<E>,
+  headers: Readonly<Record<string, string>> = {}
+): FastifyReply {
+  return reply
+    .headers({ ...SSE_HEADERS, ...headers })
+    .header('x-run-id', runId)
+    .send(createSseStream(runs, runId, { after: projection.seq, heartbeat, projection }))
 }

@@ -2,11 +2,10 @@ import { RUN_ERR_LOG_GONE } from '@svc/contract/errors'
 import {
   answerInputs,
   conversationFiles,
-  createSseStream,
   encodeEvents,
   readPresent,
   requireRunOf,
-  SSE_HEADERS,
+  sendEventStream,
   tieToClient,
   type AddressedRequest,
   type FileUrl,
@@ -33,20 +32,13 @@ export function fileUrlIn(surface: WireSurface, chat: Chat, request: AddressedRe
 
 /** Replies with the stream of a run. */
 export function sendStream(
-  { runs, heartbeat }: WireSurface,
+  surface: WireSurface,
   reply: FastifyReply,
   runId: string,
   chunks: MessageChunks,
-  start: StreamStart = {}
+  start?: StreamStart
 ): FastifyReply {
-  const projection = new ChatStream(chunks, start)
-  // What it has read already is not read again.
-  const after = chunks.run.seq
-  return reply
-    .headers(SSE_HEADERS)
-    .headers(UI_STREAM_HEADER)
-    .header('x-run-id', runId)
-    .send(createSseStream(runs, runId, { after, heartbeat, projection }))
+  return sendEventStream(surface, reply, runId, new ChatStream(chunks, start), UI_STREAM_HEADER)
 }
 
 /**
