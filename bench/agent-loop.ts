@@ -44,7 +44,7 @@ async function measure(way: () => Promise<number>): Promise<number> {
 }
 
 /** Shows what the loop of an agent costs for 1,000 streamed deltas, beside `streamText` of `ai` on the same model. */
-export async function reportAgentLoop(rounds: number): Promise<void> {
+export async function report(rounds: number): Promise<void> {
   const names = Object.keys(WAYS)
   const measured = new Map<string, number[]>(names.map((name) => [name, []]))
   for (const name of names) await measure(WAYS[name]!)

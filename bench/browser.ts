@@ -13,7 +13,7 @@ const DESKS = 6
 const EVERYWHERE = { allows: () => true, mayBePrivate: () => true }
 
 /** Shows what browser agents cost: the browser, a desk, an action with the look after it, and whole runs. */
-export async function reportBrowser(): Promise<void> {
+export async function report(): Promise<void> {
   const executablePath = await findChromium().catch(() => undefined)
   if (executablePath === undefined) return console.log('\nbrowser: not measured, as there is no Chromium')
   const pages = await servePages()

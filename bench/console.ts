@@ -14,7 +14,7 @@ new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duratio
   .observe({ type: 'longtask', buffered: true })`
 
 /** Shows whether the page of the console stays fluent: tasks of its main thread over 50 ms, after loading. */
-export async function reportConsole(rounds: number): Promise<void> {
+export async function report(rounds: number): Promise<void> {
   const executablePath = await findChromium().catch(() => undefined)
   if (executablePath === undefined) return console.log('\nconsole: not measured, as there is no Chromium')
   console.log(`\nthe console in ${executablePath}: tasks of the main thread over ${LIMIT} ms, after loading`)

@@ -1,31 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import a2a from '@svc/a2a'
-import registryPlugin, { createRegistry, createRunEngine, type RunEngine, type Stores } from '@svc/registry'
+import registryPlugin, { createRegistry, createRunEngine, type RunEngine } from '@svc/registry'
 import { createSseStream } from '@svc/surface'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
-import { createStore } from '@svc/store'
 import Fastify from 'fastify'
 import { median } from './figures.ts'
-import { ANSWER } from './variants.ts'
+import { ANSWER } from './quick.ts'
 
 const registry = createRegistry()
 
 /** Shows that a run does not get dearer with what came before it. */
-export async function reportGrowth(): Promise<void> {
+export async function report(): Promise<void> {
   console.log('\ncost that must not grow, CPU in this process, median of 5\n')
   await reportRuns()
   await reportParts()
   await reportEvents()
-  await reportTurns('memory', undefined)
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
-  const store = await createStore({ url: `sqlite:${join(folder, 'growth.db')}` })
-  await reportTurns('sqlite', store)
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
 }
 
 async function reportRuns(): Promise<void> {
@@ -73,22 +63,6 @@ async function reportEvents(): Promise<void> {
   line('µs an event over A2A, of 100 : of 4,000', few, many)
 }
 
-async function reportTurns(label: string, stores: Stores | undefined): Promise<void> {
-  const engine = createRunEngine({ stores })
-  const agent = answering(`turns-${label}`)
-  const talk = (sessionId: string) => finish(engine, agent, sessionId)
-  await times(5, () => talk('short'))
-  await times(500, () => talk('long'))
-  let session = 0
-  const few = await perItem(20, async () => {
-    const sessionId = `short-${session++}`
-    await times(5, () => talk(sessionId))
-  })
-  const first = await perItem(200, () => talk('long'))
-  await engine.close()
-  line(`µs a turn (${label}), session of 10 messages : of 1,000`, few / 5, first)
-}
-
 function speaker(chunks: number): Agent {
   const text = Array.from({ length: chunks }, () => 'word ')
   const model = scriptedModel({ text }, { record: false })
@@ -99,8 +73,8 @@ function answering(name: string): Agent {
   return new Agent({ name, model: scriptedModel(ANSWER, { record: false }), registry })
 }
 
-async function finish(engine: RunEngine, agent: Agent, sessionId?: string): Promise<void> {
-  const run = await engine.start(agent, 'What does the fox do?', { sessionId })
+async function finish(engine: RunEngine, agent: Agent): Promise<void> {
+  const run = await engine.start(agent, 'What does the fox do?')
   await run.result()
 }
 

@@ -8,8 +8,9 @@ import {
 } from '@grpc/grpc-js'
 import { median } from './figures.ts'
 import { send } from './load.ts'
+import { ANSWER } from './quick.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
-import { ANSWER, VARIANTS } from './variants.ts'
+import { VARIANTS } from './variants.ts'
 
 const AMOUNT = 4_000
 const CONCURRENT = 50
@@ -46,7 +47,7 @@ const METADATA = new Metadata()
 METADATA.set('a2a-version', '1.0')
 
 /** Prints what a message and a stream over gRPC cost, beside the official SDK and beside JSON-RPC. */
-export async function reportGrpc(rounds: number): Promise<void> {
+export async function report(rounds: number): Promise<void> {
   const servers = await Promise.all(SERVERS.map(({ name }) => startServer(name)))
   const overHttp = await startServer('quick-send-v1')
   const clients = servers.map(

@@ -22,6 +22,8 @@ export interface LoadRequest {
 const CONNECTIONS = 50
 /** In a body, what is another text in every request. */
 export const UNIQUE = '[<id>]'
+/** In a body, what is another text in the requests of each connection. */
+export const OWN = '[<own>]'
 
 /**
  * Sends so many requests as fast as the server answers, then a quarter of them at a fixed rate. A server at its limit is
@@ -45,6 +47,7 @@ export async function send(server: ServerProcess, request: LoadRequest, amount: 
   const before = server.cpu()
   const startedAt = performance.now()
   let endedAt = startedAt
+  let clients = 0
   const options = {
     url: server.url + request.path,
     method: 'POST',
@@ -53,6 +56,7 @@ export async function send(server: ServerProcess, request: LoadRequest, amount: 
     idReplacement: body.includes(UNIQUE),
     connections: CONNECTIONS,
     amount,
+    setupClient: (client: autocannon.Client) => client.setBody(body.replaceAll(OWN, String(++clients))),
     ...(rate !== undefined && { overallRate: rate })
   } as const
   const spin = spinning()

@@ -52,14 +52,14 @@ const QUESTIONS: Record<string, (pet: string) => string> = {
 }
 
 /** Shows how long a recall memory takes to find what fits, when one owner has 10,000 sessions behind them. */
-export async function reportRecall(): Promise<void> {
+export async function report(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'recall-'))
   const sqlite = await createStore({ url: `sqlite:${join(folder, 'bench.db')}` })
   try {
     console.log(`\nms to retrieve over ${SESSIONS} sessions of one owner\n`)
     console.log(`${'store'.padEnd(10)} ${'question'.padEnd(30)}   median      p95      CPU   right one first`)
-    await report('in memory', createInProcessStores({ memoryMaxItems: SESSIONS }).memory)
-    await report('SQLite', sqlite.memory)
+    await reportStore('in memory', createInProcessStores({ memoryMaxItems: SESSIONS }).memory)
+    await reportStore('SQLite', sqlite.memory)
     console.log('\npromised: a median under 20 ms')
   } finally {
     await sqlite.close()
@@ -67,7 +67,7 @@ export async function reportRecall(): Promise<void> {
   }
 }
 
-async function report(name: string, items: MemoryStore): Promise<void> {
+async function reportStore(name: string, items: MemoryStore): Promise<void> {
   const memory = recallMemory()
   const base = createContext({ stores: createInProcessStores() })
   const contextOf = (n: number): MemoryContext => ({

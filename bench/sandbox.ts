@@ -6,7 +6,7 @@ const COLD_STARTS = 10
 const PROMISED_MS = 5
 
 /** Shows what a program in the sandbox costs: in a child that is there, and in one that has to be started. */
-export async function reportSandbox(): Promise<void> {
+export async function report(): Promise<void> {
   const { walls } = quickJsSandbox().describe()
   console.log(`\nprograms in the sandbox (${walls.join(', ')}), milliseconds\n`)
   const sandbox = quickJsSandbox({ processes: 1 })

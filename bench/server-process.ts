@@ -23,8 +23,10 @@ export async function startServer(
   ...more: string[]
 ): Promise<ServerProcess> {
   const script = fileURLToPath(new URL(program, import.meta.url))
-  const flags = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning', '--expose-gc']
-  const args = [...flags, script, variant, ...more]
+  // Packages are found as those of this process; a bare server has none of ours, or the model alone.
+  const isBare = variant.startsWith('bare') && !variant.startsWith('bare-model')
+  const flags = isBare ? [] : process.execArgv
+  const args = [...flags, '--expose-gc', script, variant, ...more]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await firstLine(child)
   return {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   createRunEngine,
@@ -11,9 +8,8 @@ import {
   type Stores
 } from '@svc/registry'
 import { createSseStream, streamEntries } from '@svc/surface'
-import { createStore } from '@svc/store'
-import { startPostgres } from '@tools/postgres'
 import { median } from './figures.ts'
+import { withStores } from './with-stores.ts'
 
 const READERS = 200
 const RUNS = 20
@@ -28,21 +24,12 @@ const OWNER = 'ada'
 const SCOPE = { runnables: [], registry: { id: GLOBAL_REGISTRY, kinds: ['agent' as const], except: [] } }
 
 /** What readers of a session cost beside those of runs, and what a page costs of a long list. */
-export async function reportSessions(rounds: number): Promise<void> {
+export async function report(rounds: number): Promise<void> {
   console.log('\nsessions, CPU in this process, median\n')
-  await reportReaders('memory', undefined, rounds)
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
-  const sqlite = await createStore({ url: `sqlite:${join(folder, 'sessions.db')}` })
-  await reportReaders('sqlite', sqlite, rounds)
-  await reportPages('sqlite', sqlite, rounds)
-  await sqlite.close()
-  rmSync(folder, { recursive: true, force: true })
-  const server = await startPostgres()
-  const postgres = await createStore({ url: server.url })
-  await reportReaders('postgres', postgres, rounds)
-  await reportPages('postgres', postgres, rounds)
-  await postgres.close()
-  await server.stop()
+  await withStores(async (name, stores) => {
+    await reportReaders(name, stores, rounds)
+    if (stores !== undefined) await reportPages(name, stores, rounds)
+  })
 }
 
 async function reportReaders(name: string, stores: Stores | undefined, rounds: number): Promise<void> {

@@ -20,7 +20,7 @@ import { soakWebhooks } from './soak/webhooks.ts'
 import { soakWorkflowKills } from './soak/workflow-kills.ts'
 
 const USAGE = `npm run soak -- [--only runs,readers,reads,kills,workflows,agents,browser,voice,queue,schedules,webhooks,channel,busy,waiting,drain,sockets,lists,cluster,tests]
-                [--kills 100] [--count 1000] [--runs 5000] [--seed 1]
+                [--kills 100] [--count 1000] [--runs 2000] [--seed 1]
 
 Does the same again and again, many minutes long, and fails where memory grows or something is lost.
 
@@ -32,7 +32,7 @@ const values = readOptions(USAGE, {
   only: { type: 'string' },
   kills: { type: 'string', default: '100' },
   count: { type: 'string', default: '1000' },
-  runs: { type: 'string', default: '5000' },
+  runs: { type: 'string', default: '2000' },
   seed: { type: 'string', default: String(Date.now() % 1e9) }
 })
 const soaks = {

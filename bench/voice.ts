@@ -6,7 +6,7 @@ import { measureLag } from './voice/lag.ts'
 import { measureListening } from './voice/listening.ts'
 import { INTERRUPT_AFTER } from './voice/phone.ts'
 import { measureRealSpeech, type SpokenQuestion } from './voice/real-speech.ts'
-import { runInRuntime } from './voice/run-in-runtime.ts'
+import { runInVoice } from './voice/run-in-voice.ts'
 import { median, percentile } from './figures.ts'
 
 const CALLS = 200
@@ -23,14 +23,14 @@ export interface VoiceReportOptions {
  * Shows what calls cost beside their models, the time of an answer to real speech, how exact interruptions and detectors are, and what a
  * lost connection to a realtime model loses.
  */
-export async function reportVoice(rounds: number, { silero }: VoiceReportOptions = {}): Promise<void> {
+export async function report(rounds: number, { silero }: VoiceReportOptions = {}): Promise<void> {
   console.log('\nvoice agents, with models that take no time\n')
   await reportTurns(rounds)
   await reportListening(rounds)
   await reportExactness()
   console.log('\nvoice agents, with espeak-ng and pocketsphinx\n')
   await reportRealSpeech(rounds)
-  await runInRuntime('detection.ts', silero === undefined ? [] : ['--silero', silero])
+  await runInVoice('detection.ts', silero === undefined ? [] : ['--silero', silero])
 }
 
 async function reportTurns(rounds: number): Promise<void> {
@@ -68,7 +68,7 @@ async function reportExactness(): Promise<void> {
   }
   const target = `${CUTS} of ${CUTS}`
   line('text that is kept, within a word of the audio', `${exact} of ${CUTS} cuts`, target)
-  await runInRuntime('upstream-cuts.ts', ['--cuts', '100', '--seed', String(seed)])
+  await runInVoice('upstream-cuts.ts', ['--cuts', '100', '--seed', String(seed)])
 }
 
 async function reportRealSpeech(rounds: number): Promise<void> {

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import { Agent, defineTool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
@@ -54,6 +56,8 @@ async function serveDiary(t: Test) {
     await app.register(agUi)
     await app.register(uiStream)
     await app.register(openAi, { prefix: '/v1' })
+    await app.register(openAiAgents, { prefix: '/v1' })
+    await app.register(anthropic, { prefix: '/managed' })
     await app.register(mcp)
   })
   const { runs } = served.app
@@ -94,6 +98,7 @@ t.test(
     const data = (list: List, { inputId }: Asked) => ({
       data: { [list === 'approvals' ? 'approvalId' : 'inputId']: inputId, ...answers[list] }
     })
+    const others = { ...eva, 'openai-beta': 'agents=v1', 'anthropic-beta': 'managed-agents-2026-04-01' }
     const v1 = { ...eva, 'a2a-version': '1.0' }
     const resume = ({ sessionId, inputId }: Asked, payload: unknown) =>
       ask(
@@ -202,6 +207,44 @@ t.test(
         const input = [{ type: 'mcp_approval_response', approval_request_id: inputId, approve: true }]
         const body = { model: 'keeper', previous_response_id: `resp_${runId}`, input }
         t.match(await ask('POST', '/v1/responses', body, eva), { status: 404 })
+      },
+      'Agents API: an answer': async ({ runId, sessionId, inputId }, list) => {
+        const event =
+          list === 'approvals'
+            ? {
+                type: 'agent.session.input.mcp_approval_request_result',
+                request_id: inputId,
+                response: { type: 'mcp_tool_call', decision: 'approve' }
+              }
+            : {
+                type: 'agent.session.input.tool_result',
+                turn_id: runId,
+                call_id: inputId,
+                success: true,
+                output: '{"page":7}'
+              }
+        const path = `/v1/agents/sessions/${sessionId}`
+        t.match(await ask('POST', `${path}/events`, { events: [event] }, others), { status: 404 })
+        for (const read of ['', '/events', '/items', '/turns', `/turns/${runId}`, '/subagents'])
+          t.match(await ask('GET', path + read, undefined, others), { status: 404 }, read)
+      },
+      'Managed Agents: an answer': async ({ runId, sessionId }, list) => {
+        const path = `/managed/v1/sessions/${sessionId}`
+        const ann = { ...others, authorization: 'Bearer ann' }
+        const own = await ask('GET', `${path}/events?types[]=session.status_idle`, undefined, ann)
+        const [eventId] = own.body.data[0].stop_reason.event_ids
+        const event =
+          list === 'approvals'
+            ? { type: 'user.tool_confirmation', tool_use_id: eventId, result: 'allow' }
+            : {
+                type: 'user.custom_tool_result',
+                custom_tool_use_id: eventId,
+                content: [{ type: 'text', text: '{"page":7}' }]
+              }
+        t.match(await ask('POST', `${path}/events`, { events: [event] }, others), { status: 404 })
+        const thread = `/threads/sthr_${runId}_1`
+        for (const read of ['', '/events', '/events/stream', '/threads', thread, `${thread}/events`])
+          t.match(await ask('GET', path + read, undefined, others), { status: 404 }, read)
       },
       'MCP: a call': async ({ runId, inputId }) => {
         const params = {

@@ -1,9 +1,11 @@
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import realtime from '@svc/realtime'
 import registryPlugin, { createRegistry, defineRunnable, type Registry } from '@svc/registry'
 import { scriptedVoice } from '@svc/testing'
@@ -33,6 +35,8 @@ t.test('every wire waits for a runnable that is not found at once', async (t) =>
     await app.register(uiStream, { registry })
     await app.register(agUi, { registry })
     await app.register(openAi, { prefix: '/v1', registry })
+    await app.register(openAiAgents, { prefix: '/v1', registry })
+    await app.register(anthropic, { prefix: '/managed', registry })
     await app.register(realtime, { prefix: '/v1', registry })
   })
   const socket = await connect()
@@ -75,6 +79,24 @@ t.test('every wire waits for a runnable that is not found at once', async (t) =>
     'Chat Completions': (model) =>
       ask('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'x' }] }),
     Responses: (model) => ask('POST', '/v1/responses', { model, input: 'x' }),
+    'Agents API': (name) =>
+      ask(
+        'POST',
+        '/v1/agents/sessions',
+        { agent_id: name, environment: { type: 'none' }, input: 'x' },
+        { 'openai-beta': 'agents=v1' }
+      ),
+    'Managed Agents': (agent) =>
+      ask(
+        'POST',
+        '/managed/v1/sessions',
+        {
+          agent,
+          environment_id: 'env_service',
+          initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }]
+        },
+        { 'anthropic-beta': 'managed-agents-2026-04-01' }
+      ),
     Models: (model) => ask('GET', `/v1/models/${model}`),
     Realtime: (name) =>
       ask('POST', '/v1/realtime/client_secrets', {
@@ -83,6 +105,6 @@ t.test('every wire waits for a runnable that is not found at once', async (t) =>
   }
   for (const [wire, way] of Object.entries(ways)) {
     t.match(JSON.stringify(await way('late')), /better than never|"runId"|"late"|"value":"ek_/, wire)
-    t.match(JSON.stringify(await way('never')), /UNKNOWN_(?:RUNNABLE|MODEL|TOOL)|No agent/, wire)
+    t.match(JSON.stringify(await way('never')), /UNKNOWN_(?:RUNNABLE|MODEL|TOOL|AGENT)|No agent/, wire)
   }
 })

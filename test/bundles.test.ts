@@ -16,7 +16,6 @@ const EXTERNAL = [
   '@modelcontextprotocol/sdk',
   '@opentelemetry/api',
   'bufferutil',
-  'graphile-worker',
   'onnxruntime-web',
   'pg',
   'playwright-core',
@@ -29,6 +28,7 @@ const APP = `
 import Fastify from 'fastify'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import consolePage from '@svc/console'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
@@ -55,6 +55,7 @@ async function main() {
   await app.register(a2a, { basePath: '/a2a' })
   await app.register(uiStream, { prefix: '/ui' })
   await app.register(agUi, { prefix: '/ag-ui' })
+  await app.register(anthropic, { prefix: '/managed' })
   await app.register(mcp)
   await app.register(openAi, { prefix: '/v1' })
   await app.register(realtime, { prefix: '/v1' })

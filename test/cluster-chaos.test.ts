@@ -15,22 +15,30 @@ t.test('three nodes lose, repeat and change nothing while everything fails', { s
   t.comment(`SEED=${seed}`)
   const chaos = await runChaos({
     postgres,
-    runs: 40,
+    runs: 60,
     seed,
-    atOnce: 20,
+    atOnce: 15,
     clockShifts: [-300_000, 0, 300_000],
-    lease: { ttl: 1_500, beat: 300 },
+    conversations: 0.4,
+    schedules: [2_000, 5_000],
+    lease: { ttl: 3_000, beat: 500 },
     times: {
       kill: [2_000, 4_000],
+      restart: [6_000, 9_000],
       stop: [3_000, 6_000],
-      away: [1_800, 3_000],
+      away: [3_500, 5_000],
       network: [3_000, 6_000],
       crash: [4_000, 4_000],
-      disconnect: [2_000, 4_000]
+      down: [1_000, 2_000],
+      disconnect: [2_000, 4_000],
+      progress: 30
     }
   })
-  const { runs, counts, takeovers, steps } = chaos
+  const { runs, counts, takeovers, steps, silences } = chaos
   t.comment(`${runs} runs, ${takeovers.times.length} takeovers, ${JSON.stringify(counts)}`)
+  t.comment(
+    `silences of readers: most ${silences.all.at(-1)} ms, ${silences.mended} ms while everything worked`
+  )
   t.comment(`${steps.interrupted} steps interrupted, ${steps.stopped} stopped`)
   for (const [what, all] of Object.entries(faultsOf(chaos))) t.same(all, [], what)
 })

@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import gateway, { generateAsyncApi } from '@svc/gateway'
 import http, { createJwtAuthenticate } from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import uiStream from '@svc/ui-stream'
 import Fastify from 'fastify'
@@ -19,6 +21,9 @@ const authenticate = await createJwtAuthenticate({ secret, extractFrom: 'cookie'
 const cookie = `session=${token}`
 const authorization = `Bearer ${token}`
 
+/** Revisions of APIs in beta. */
+const BETAS = { 'openai-beta': 'agents=v1', 'anthropic-beta': 'managed-agents-2026-04-01' }
+
 const echo = { kind: 'agent', name: 'echo', run: (input: unknown) => String(input) } as const
 
 t.test('an authenticate that reads a cookie takes it on every surface, and no header', async (t) => {
@@ -29,6 +34,8 @@ t.test('an authenticate that reads a cookie takes it on every surface, and no he
   await app.register(registryPlugin, { registry, authenticate })
   await app.register(http, { prefix: '/api', swagger: true })
   await app.register(openAi, { prefix: '/v1' })
+  await app.register(openAiAgents, { prefix: '/v1' })
+  await app.register(anthropic, { prefix: '/managed' })
   await app.register(uiStream, { prefix: '/ui' })
   await app.register(agUi, { prefix: '/agui' })
   await app.register(mcp, { prefix: '/tools' })
@@ -40,6 +47,8 @@ t.test('an authenticate that reads a cookie takes it on every surface, and no he
     '/api/agents/echo/run': { input: 'x' },
     '/v1/responses': { model: 'echo', input: 'x' },
     '/v1/chat/completions': { model: 'echo', messages: [{ role: 'user', content: 'x' }] },
+    '/v1/agents/sessions': { agent_id: 'echo', environment: { type: 'none' }, input: 'x' },
+    '/managed/v1/sessions': { agent: 'echo', environment_id: 'env_service' },
     '/ui/chat/echo': { id: 'c', messages: [{ ...message, parts: [{ type: 'text', text: 'x' }] }] },
     '/agui/ag-ui/echo': { threadId: 't', runId: 'r', messages: [message] },
     '/tools/mcp': { jsonrpc: '2.0', id: 1, method: 'ping' }
@@ -47,13 +56,14 @@ t.test('an authenticate that reads a cookie takes it on every surface, and no he
   for (const [path, body] of Object.entries(ways)) {
     const ask = async (headers: Record<string, string>) => {
       const accept = 'application/json, text/event-stream'
-      const sent = { 'content-type': 'application/json', accept, ...headers }
+      const sent = { 'content-type': 'application/json', accept, ...BETAS, ...headers }
       const reply = await fetch(origin + path, { method: 'POST', headers: sent, body: JSON.stringify(body) })
       await reply.text()
       return reply.status
     }
     t.equal(await ask({ cookie }), 200, path)
     t.equal(await ask({ authorization }), 401, `${path}: a header`)
+    t.equal(await ask({ 'x-api-key': token }), 401, `${path}: a key`)
     t.equal(await ask({ cookie, origin: 'https://evil.example' }), 403, `${path}: a page of another site`)
   }
 

@@ -7,7 +7,7 @@ import t from 'tap'
 const ROOT = new URL('../', import.meta.url)
 /** The packages whose plugins, classes or functions take options. */
 const PACKAGES =
-  'a2a ag-ui browser console gateway http mcp openai realtime registry runtime store ui-stream voice'
+  'a2a ag-ui anthropic browser console gateway http mcp openai realtime registry runtime store ui-stream voice'
 
 /** The option schemas of a package: what any of its modules exports as `…OptionsSchema`. */
 async function schemasOf(name: string): Promise<TSchema[]> {

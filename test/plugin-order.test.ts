@@ -1,5 +1,6 @@
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
@@ -22,6 +23,7 @@ const BRINGERS: Record<string, FastifyPluginAsync> = {
   '@svc/mcp': mcp,
   '@svc/ui-stream': uiStream,
   '@svc/ag-ui': agUi,
+  '@svc/anthropic': anthropic,
   '@svc/runtime': runtime
 }
 const WITH_ENGINE = { ...BRINGERS, '@svc/registry': registry as FastifyPluginAsync }

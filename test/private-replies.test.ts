@@ -16,8 +16,10 @@ const REQUESTS: Record<string, { method?: 'GET'; url: string; body?: object }> =
   'UI: a chat': { method: 'GET', url: '/chat/echo/c' },
   Responses: { url: '/v1/responses', body: { model: 'echo', input: 'Hi' } },
   Chat: { url: '/v1/chat/completions', body: { model: 'echo', messages: [{ role: 'user', content: 'Hi' }] } },
+  'Agents API: a refusal': { method: 'GET', url: '/v1/agents/sessions' },
   'OpenAI: the models': { method: 'GET', url: '/v1/models' },
   'AG-UI: a refusal': { url: '/ag-ui/none', body: {} },
+  'Managed Agents: a refusal': { method: 'GET', url: '/managed/v1/sessions/none' },
   MCP: { url: '/mcp', body: rpc('tools/list') },
   A2A: { url: '/a2a', body: rpc('message/send', { message }) },
   Realtime: { url: '/v1/realtime/client_secrets', body: { session: { model: 'voice' } } }

@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { freePort } from '@tools/postgres'
@@ -29,6 +29,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/from-other-frameworks.md#3': /^Bees, for the world\n$/,
   'docs/from-other-frameworks.md#4': /^Ada\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
+  'docs/managed-agents.md#1': /^Where is it, you ask\?\n$/,
   'packages/openai/README.md#1': /^Hello\n$/,
   'packages/console/README.md#1': /^200 text\/html; charset=utf-8\n$/,
   'packages/realtime/README.md#1': /^Hello\n$/,
@@ -38,6 +39,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
     /^\{"say":"Hello"\}\n\{"end":"stop"\}\n\n\{"problem":"No agent \\"unknown\\"","code":"LINES_ERR_UNKNOWN_RUNNABLE"\}\n$/,
   'packages/mcp/README.md#1': /^200 true\n$/,
   'packages/ui-stream/README.md#1': /^v1 true\n$/,
+  'packages/anthropic/README.md#1': /^\[ \{ type: 'text', text: 'Hello' \} \]\n$/,
   'packages/ag-ui/README.md#1': /^Hello\n$/,
   'packages/registry/README.md#1': /"type":"start"[^]*"type":"finish"[^]*\none run, every wire \n$/,
   'packages/runtime/README.md#1': /^It is 42\.$/,
@@ -141,6 +143,17 @@ const compiled = await compile(codeBlocks(DOCUMENTS), folder)
 const programs = [...compiled].filter(([block, errors]) => isWhole(block, errors)).map(([block]) => block)
 const { baseUrl } = await startResponsesServer(t)
 const env = { OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: baseUrl }
+
+t.test('the README packs all packages that its own need', async (t) => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const packed = /^for name in ([\w -]+); do/m.exec(readme)![1]!.split(' ')
+  for (const name of packed) {
+    const manifest = readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8')
+    const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: Record<string, string> }
+    for (const needed of Object.keys(dependencies))
+      if (needed.startsWith('@svc/')) t.ok(packed.includes(needed.slice(5)), `${name} needs ${needed}`)
+  }
+})
 
 t.test('complete programs compile', async (t) => {
   for (const program of programs) t.strictSame(compiled.get(program), [], program.id)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import consolePage from '@svc/console'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
@@ -34,6 +35,7 @@ const ENTRANCES: [prefix: string, plugin: FastifyPluginAsync, one: object, other
   ['MCP', mcp, { prefix: '/api' }, { prefix: '/api/' }, '@svc/mcp .*prefix "/api"'],
   ['UI', uiStream, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ui-stream .*prefix "/api"'],
   ['AGUI', agUi, { prefix: '/api' }, { prefix: '/api/' }, '@svc/ag-ui .*prefix "/api"'],
+  ['ANTHROPIC', anthropic, { prefix: '/api' }, { prefix: '/api/' }, '@svc/anthropic .*prefix "/api"'],
   ['OPENAI', openAi, { prefix: '/v1' }, { prefix: '/v1/' }, '@svc/openai .*prefix "/v1"'],
   ['CON', consolePage, { prefix: '/console' }, { prefix: '/console/' }, '@svc/console .*prefix "/console"']
 ]

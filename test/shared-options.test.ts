@@ -2,10 +2,12 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import realtime from '@svc/realtime'
 import registryPlugin, { createRegistry, type RegistryPluginOptions } from '@svc/registry'
 import { scriptedVoice } from '@svc/testing'
@@ -30,7 +32,14 @@ interface Wire {
   readonly bodyLimit: number
   /** What a client gives, for wires that take it. */
   readonly given?: object
+  /** True if its streams are those of sessions. */
+  readonly ofSession?: true
+  /** Of the run that a reply began, for wires whose replies do not have it: a stream that goes on after it. */
+  streamOf?(reply: string): string
 }
+
+/** Revisions of APIs in beta. */
+const BETAS = { 'openai-beta': 'agents=v1', 'anthropic-beta': 'managed-agents-2026-04-01' }
 
 const Input = { type: 'object', properties: {} }
 const tools = [{ name: 'ask_page', description: 'Asks the page', input: Input }]
@@ -82,6 +91,41 @@ const WIRES: Record<string, Wire> = {
     bodyLimit: 10_485_760,
     given: { tools: [{ type: 'function', name: 'ask_page', parameters: Input }], instructions }
   },
+  'openai, agents': {
+    register: (app, own) => app.register(openAiAgents, { prefix: '/v1', ...(own as object) }),
+    url: '/v1/agents/sessions',
+    body: (input, more) => ({
+      agent_id: 'slow',
+      environment: { type: 'none' },
+      input,
+      stream: true,
+      ...more
+    }),
+    bodyLimit: 10_485_760,
+    ofSession: true,
+    given: { agent: { tools: [{ type: 'function', name: 'ask_page', parameters: Input }], instructions } }
+  },
+  anthropic: {
+    register: (app, own) => app.register(anthropic, own as object),
+    url: '/v1/sessions',
+    body: (text, more) => ({
+      agent: 'slow',
+      environment_id: 'env_service',
+      initial_events: [{ type: 'user.message', content: [{ type: 'text', text }] }],
+      ...more
+    }),
+    bodyLimit: 10_485_760,
+    given: {
+      agent: {
+        type: 'agent_with_overrides',
+        id: 'slow',
+        tools: [{ type: 'custom', name: 'ask_page', description: 'Asks the page', input_schema: Input }],
+        system: instructions
+      }
+    },
+    ofSession: true,
+    streamOf: (reply) => `/v1/sessions/${(JSON.parse(reply) as { id: string }).id}/events/stream?after=0.0`
+  },
   a2a: {
     register: (app, { bodyLimit, jsonDepth, heartbeat }) =>
       app.register(a2a, { basePath: '/a2a', heartbeat, limits: { bodyLimit, jsonDepth } } as object),
@@ -110,8 +154,8 @@ const WIRES: Record<string, Wire> = {
   }
 }
 
-/** An app whose engine has some options, and whose agent says what the client gave, after a while. */
-async function createApp(t: Test, engine: Shared) {
+/** An app whose engine has some options, and whose agent says what the client gave, as soon as it may. */
+async function createApp(t: Test, engine: Shared, may: () => Promise<unknown> = async () => {}) {
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())
   const registry = createRegistry()
@@ -120,7 +164,7 @@ async function createApp(t: Test, engine: Shared) {
     kind: 'agent',
     name: 'slow',
     run: async (_input, context) => {
-      await pause(60)
+      await may()
       return JSON.stringify([context.clientTools.map(({ name }) => name), context.instructions])
     }
   })
@@ -128,14 +172,67 @@ async function createApp(t: Test, engine: Shared) {
   return app
 }
 
+const requestOf = ({ url, body }: Wire, text: string, more?: object) => ({
+  method: 'POST' as const,
+  url,
+  headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...BETAS },
+  payload: JSON.stringify(body(text, more))
+})
+
 /** Asks a wire for runs, whose engine and whose own options are these. */
-async function openWire(t: Test, { register, url, body }: Wire, engine: Shared, own: Shared) {
+async function openWire(t: Test, wire: Wire, engine: Shared, own: Shared) {
   const app = await createApp(t, engine)
-  await register(app, own)
-  return async (text: string, more?: object) => {
-    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-    return app.inject({ method: 'POST', url, headers, payload: JSON.stringify(body(text, more)) })
+  await wire.register(app, own)
+  return async (text: string, more?: object) => askFor(app, wire, text, more)
+}
+
+/** Asks a wire for a run, and reads what it says of it; `onText` is told all that there is so far. */
+async function askFor(
+  app: FastifyInstance,
+  wire: Wire,
+  text: string,
+  more?: object,
+  onText?: (sofar: string) => void
+) {
+  const reply = await app.inject({ ...requestOf(wire, text, more), payloadAsStream: true })
+  const { statusCode } = reply
+  const body = await readText(reply.stream(), onText)
+  const url = statusCode === 200 ? wire.streamOf?.(body) : undefined
+  if (url === undefined) return { statusCode, body }
+  const followed = await app.inject({ url, headers: BETAS, payloadAsStream: true })
+  return { statusCode, body: await readText(followed.stream(), onText, /"session\.status_idle"/) }
+}
+
+async function readText(
+  stream: AsyncIterable<unknown>,
+  onText?: (sofar: string) => void,
+  end?: RegExp
+): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) {
+    text += String(chunk)
+    onText?.(text)
+    if (end?.test(text)) break
   }
+  return text
+}
+
+/** True if a text has comments, beside the one with which streams of sessions begin. */
+function isBeating({ ofSession }: Wire, text: string): boolean {
+  return [...text.matchAll(/^:/gm)].length > (ofSession ? 1 : 0)
+}
+
+/** What a wire streams whose agent answers when the reader saw a comment or, if it waits for none, after twelve times 5 ms. */
+async function readSlowly(t: Test, wire: Wire, [engine, own]: Case<number>, waits: boolean) {
+  let isSeen = false
+  // One after the other: a timer of 5 ms that began before the third of them ends before the last, however busy the machine is.
+  const may = async () => {
+    for (let count = 0; waits ? !isSeen : count < 12; count++) await pause(5)
+  }
+  const app = await createApp(t, { heartbeat: engine }, may)
+  await wire.register(app, { heartbeat: own })
+  const { body } = await askFor(app, wire, 'x', undefined, (text) => void (isSeen ||= isBeating(wire, text)))
+  return body
 }
 
 /** The engine's options, the surface's own, and which of the two values holds; `undefined`: the default. */
@@ -170,11 +267,29 @@ for (const [name, wire] of Object.entries(WIRES))
     })
 
     await t.test('heartbeat', async (t) => {
-      for (const [engine, own, holds = 15_000] of [...cases(5, 60_000), ...cases(60_000, 5)]) {
-        const ask = await openWire(t, wire, { heartbeat: engine }, { heartbeat: own })
-        const { body } = await ask('x')
-        t.equal(/^:/m.test(body), holds === 5, say(engine, own))
+      for (const [engine, own, holds = 10_000] of [...cases(5, 60_000), ...cases(60_000, 5)]) {
+        const text = await readSlowly(t, wire, [engine, own, holds], holds === 5)
+        t.equal(isBeating(wire, text), holds === 5, say(engine, own))
+        t.match(text, '[[],', 'it is read to its end')
       }
+    })
+
+    await t.test('a silent stream has a comment every 10 seconds', async (t) => {
+      let hasTimer = false
+      const { setInterval } = globalThis
+      t.intercept(globalThis, 'setInterval', {
+        value: (...given: Parameters<typeof setInterval>) => {
+          hasTimer ||= given[1] === 10_000
+          return setInterval(...given)
+        }
+      })
+      // The agent is silent until its stream is; at most for a second, if that never comes.
+      const app = await createApp(t, {}, async () => {
+        for (let count = 0; !hasTimer && count < 200; count++) await pause(5)
+      })
+      await wire.register(app, {})
+      await askFor(app, wire, 'x')
+      t.ok(hasTimer)
     })
 
     if (wire.given === undefined) return

@@ -2,9 +2,11 @@ import { request as ask, type IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import uiStream from '@svc/ui-stream'
 import compression from 'compression'
@@ -15,6 +17,9 @@ import t, { type Test } from 'tap'
 const WORDS = 4
 /** A stream that a proxy holds back never goes on: each event waits for the one before to have been received. */
 const STUCK = { timeout: 60_000 }
+
+/** Revisions of APIs in beta. */
+const BETAS = { 'openai-beta': 'agents=v1', 'anthropic-beta': 'managed-agents-2026-04-01' }
 
 /** What starts the stream of a wire. */
 const STREAMS: Record<string, { path: string; body: object; headers?: Record<string, string> }> = {
@@ -40,6 +45,11 @@ const STREAMS: Record<string, { path: string; body: object; headers?: Record<str
     path: '/v1/chat/completions',
     body: { model: 'speaker', messages: [{ role: 'user', content: 'Hi' }], stream: true }
   },
+  'agents api': {
+    path: '/v1/agents/sessions',
+    headers: BETAS,
+    body: { agent_id: 'speaker', environment: { type: 'none' }, input: 'Hi', stream: true }
+  },
   mcp: {
     path: '/mcp',
     headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' },
@@ -59,6 +69,30 @@ const STREAMS: Record<string, { path: string; body: object; headers?: Record<str
     path: '/a2a/message:stream',
     headers: { 'a2a-version': '1.0' },
     body: { message: message() }
+  }
+}
+
+/** What begins a session of a wire, where its events are, and what is sent to it. */
+const SESSIONS: Record<
+  string,
+  { path: string; session: object; events: string; send: string; event: object }
+> = {
+  'agents api': {
+    path: '/v1/agents/sessions',
+    session: { agent_id: 'speaker', environment: { type: 'none' } },
+    events: '/events',
+    send: '/events',
+    event: {
+      type: 'agent.session.input.message',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }]
+    }
+  },
+  'managed agents': {
+    path: '/managed/v1/sessions',
+    session: { agent: 'speaker', environment_id: 'env_service' },
+    events: '/events/stream?event_deltas[]=agent.message',
+    send: '/events',
+    event: { type: 'user.message', content: [{ type: 'text', text: 'Hi' }] }
   }
 }
 
@@ -83,8 +117,8 @@ class Gate {
     if (this.#seen < n) await new Promise<void>((resolve) => (this.#waiting = resolve))
   }
 
-  /** Reads a stream to its end, and counts the words. */
-  async follow({ body }: Response): Promise<number> {
+  /** Reads a stream to its end, or to the last word, and counts the words. */
+  async follow({ body }: Response, isEndless = false): Promise<number> {
     let text = ''
     for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
       text += piece
@@ -92,6 +126,7 @@ class Gate {
         this.#seen++
         this.#waiting?.()
       }
+      if (this.#seen === WORDS && isEndless) break
     }
     return this.#seen
   }
@@ -121,6 +156,8 @@ t.test('each event passes a compressing proxy on its own, on every stream of eve
   await app.register(agUi)
   await app.register(mcp)
   await app.register(openAi, { prefix: '/v1' })
+  await app.register(openAiAgents, { prefix: '/v1' })
+  await app.register(anthropic, { prefix: '/managed' })
   await app.register(a2a, { basePath: '/a2a', agents: registry.list() })
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
 
@@ -141,6 +178,20 @@ t.test('each event passes a compressing proxy on its own, on every stream of eve
         t.match(response.headers.get('cache-control'), /no-store.*no-transform/)
         t.equal(response.headers.get('x-accel-buffering'), 'no')
         t.equal(await gate.follow(response), WORDS)
+      })
+    for (const [name, { path, session, events, send, event }] of Object.entries(SESSIONS))
+      await t.test(`a session that is followed, ${name}, ${proxy}`, STUCK, async (t) => {
+        gate.close()
+        const headers = { 'content-type': 'application/json', 'accept-encoding': 'gzip, br', ...BETAS }
+        const post = async (to: string, body: object) =>
+          fetch(base + to, { method: 'POST', headers, body: JSON.stringify(body) })
+        const { id } = (await (await post(path, session)).json()) as { id: string }
+        const response = await fetch(`${base}${path}/${id}${events}`, { headers })
+        t.equal(response.status, 200)
+        t.match(response.headers.get('cache-control'), /no-store.*no-transform/)
+        t.equal(response.headers.get('x-accel-buffering'), 'no')
+        t.ok((await post(`${path}/${id}${send}`, { events: [event] })).ok)
+        t.equal(await gate.follow(response, true), WORDS)
       })
     await t.test(`a run that is read, ${proxy}`, STUCK, async (t) => {
       gate.close()

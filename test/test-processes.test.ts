@@ -56,6 +56,78 @@ t.test('fails', async (t) => t.equal(1, 2))
   ])
 })
 
+t.test('an error that escapes fails the test that it comes from', async (t) => {
+  const pause =
+    "import t from 'tap'\nconst pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))\n"
+  const { printed } = await run(t, {
+    'timer.test.ts': `${pause}t.test('one', async (t) => {
+  setTimeout(() => { throw new Error('late') }, 5)
+  await pause(20)
+  t.pass()
+})
+t.test('two', async (t) => t.pass())
+`,
+    'rejection.test.ts': `${pause}t.test('one', async (t) => {
+  await t.test('deep', async (t) => {
+    await pause(1)
+    void Promise.reject(new Error('lost'))
+    await pause(20)
+  })
+})
+t.test('two', async (t) => t.pass())
+`,
+    'parallel.test.ts': `${pause}t.jobs = 2
+t.test('one', { buffered: true }, async () => {
+  void pause(10).then(() => { throw new Error('of one') })
+  await pause(50)
+})
+t.test('two', { buffered: true }, async () => await pause(50))
+`,
+    // The test has ended: then it is its file that fails.
+    'after.test.ts': `${pause}t.test('one', async (t) => {
+  void pause(10).then(() => { throw new Error('of one') })
+  t.pass()
+})
+t.test('two', async () => await pause(50))
+`,
+    'top.test.ts': `${pause}setTimeout(() => { throw new Error('late') }, 5)
+t.test('two', async () => await pause(50))
+`,
+    'own.test.ts': `${pause}t.test('who listens gets it', async (t) => {
+  const seen = []
+  const listen = (err) => seen.push(err.message)
+  process.on('unhandledRejection', listen)
+  void Promise.reject(new Error('mine'))
+  await pause(1)
+  process.off('unhandledRejection', listen)
+  t.strictSame([seen, process.listenerCount('unhandledRejection')], [['mine'], 0])
+})
+`
+  })
+  t.strictSame(
+    printed.filter((line) => /^(?:not )?ok /.test(line)),
+    [
+      'not ok timer.test.ts > one > late',
+      'not ok rejection.test.ts > one > deep > lost',
+      'not ok parallel.test.ts > one > of one',
+      'not ok after.test.ts > of one',
+      'not ok top.test.ts > late',
+      'ok     own.test.ts  1 passed, 0 failed'
+    ]
+  )
+})
+
+t.test('tests leave the promises of their process alone', async (t) => {
+  const counting = `import t from 'tap'
+import { executionAsyncId } from 'node:async_hooks'
+// Without hooks, what follows a promise has no id of its own.
+await null
+t.equal(executionAsyncId(), 0)
+`
+  const { printed } = await run(t, { 'a.test.ts': counting })
+  t.equal(printed.at(-1), '1 passed, 0 failed')
+})
+
 t.test('the slowest files stand at the end, if there are more', async (t) => {
   const printed: string[] = []
   const log = new TestLog((line) => printed.push(line))

@@ -11,8 +11,7 @@ export class NodeProcess {
   /** @param program beside this file */
   constructor(program: string, ...args: string[]) {
     const script = fileURLToPath(new URL(program, import.meta.url))
-    const execArgv = ['--conditions=@svc/source', '--disable-warning=ExperimentalWarning']
-    this.#child = fork(script, args, { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.#child = fork(script, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.#child.on('message', (message) => {
       if (this.#waiting === undefined) this.#received.push(message)
       else this.#waiting(message)

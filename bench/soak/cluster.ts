@@ -9,13 +9,19 @@ import type { Finding } from './finding.ts'
 const LEASE = { ttl: 10_000, beat: 2_500 }
 
 /** What went wrong in a chaos, by what it is. */
-export function faultsOf({ logs, steps, takeovers, stale, stuck, crashes, refused }: Chaos) {
+export function faultsOf(chaos: Chaos) {
+  const { logs, steps, takeovers, stale, displaced, stuck, crashes, refused, channels, shown, misfired } =
+    chaos
   return {
     'runs that never ended': stuck,
     'runs that ended otherwise than they should': logs.ends,
     'starts that were refused otherwise than by Retry-After': refused,
     'logs with holes': logs.holes,
     'readers with gaps, repetitions or changed parts': logs.readers,
+    'readers of sessions with gaps, repetitions or changed parts': channels,
+    'turns whose model was shown something else than the turns before it': shown,
+    'runs that lost their place in their session': displaced,
+    'schedules that have not fired exactly once': misfired,
     'recorded steps that were done again': steps.recorded,
     'calls of tools that are not idempotent, done again': steps.once,
     'writes of nodes that had lost the run': stale.map((write) => JSON.stringify(write)),
@@ -69,16 +75,21 @@ async function soakChaos(runs: number, seed: number): Promise<Finding[]> {
     atOnce: 100,
     lease: LEASE,
     clockShifts: [-300_000, 0, 300_000],
+    conversations: 0.3,
+    schedules: [10_000, 20_000],
     times: {
-      kill: [5_000, 10_000],
-      stop: [20_000, 40_000],
+      kill: [3_000, 6_000],
+      restart: [8_000, 16_000],
+      stop: [10_000, 20_000],
       away: [12_000, 16_000],
-      network: [20_000, 40_000],
-      crash: [10_000, 10_000],
-      disconnect: [10_000, 20_000]
+      network: [10_000, 20_000],
+      crash: [8_000, 16_000],
+      down: [2_000, 14_000],
+      disconnect: [5_000, 10_000],
+      progress: 200
     }
   })
-  const { counts, steps, takeovers, memory } = chaos
+  const { counts, steps, takeovers, silences, memory } = chaos
   const findings: Finding[] = []
   for (const [what, all] of Object.entries(faultsOf(chaos))) {
     for (const each of all.slice(0, 20)) console.error(`${what}: ${each}`)
@@ -86,11 +97,21 @@ async function soakChaos(runs: number, seed: number): Promise<Finding[]> {
   }
   const times = takeovers.times
   const [half, most] = [0.5, 0.99].map((share) => percentile(times, share) / 1_000) as [number, number]
+  const quiet = [0.5, 0.99, 1].map((share) => (percentile(silences.all, share) / 1_000).toFixed(1))
   console.log(
-    `${chaos.runs} runs, seed ${seed}: ${JSON.stringify(counts)}; ${steps.interrupted} steps interrupted, ${steps.stopped} stopped`
+    `the longest silence of a reader meanwhile, in s: p50 ${quiet[0]}, p99 ${quiet[1]}, max ${quiet[2]}`
+  )
+  console.log(
+    `${chaos.runs} runs, ${chaos.sessions} sessions, seed ${seed}: ${JSON.stringify(counts)}; ${steps.interrupted} steps interrupted, ${steps.stopped} stopped`
   )
   return [
     ...findings,
+    {
+      what: 'the longest silence of a reader while everything worked',
+      value: silences.mended / 1_000,
+      limit: 25,
+      unit: 's'
+    },
     { what: `takeover p50 of ${times.length}`, value: half, limit: 20, unit: 's' },
     { what: 'takeover p99', value: most, limit: 20, unit: 's' },
     { what: 'takeover max', value: (times.at(-1) ?? 0) / 1_000, limit: 60, unit: 's' },

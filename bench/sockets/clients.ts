@@ -1,6 +1,7 @@
 import type { ClientToServerEvents, ServerToClientEvents } from '@svc/gateway'
 import { io, type Socket } from 'socket.io-client'
-import { ANSWER, signToken } from '../variants.ts'
+import { ANSWER } from '../quick.ts'
+import { signToken } from '../variants.ts'
 
 export type Client = Socket<ServerToClientEvents, ClientToServerEvents>
 

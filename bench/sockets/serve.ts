@@ -1,29 +1,16 @@
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import gateway from '@svc/gateway'
-import { createJwtAuthenticate, createScopeAuthorize } from '@svc/http'
-import registry, { createRegistry } from '@svc/registry'
-import { Agent } from '@svc/runtime'
-import { scriptedModel } from '@svc/runtime/testing'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Server } from 'socket.io'
-import { ANSWER, CHUNKS, SECRET } from '../variants.ts'
-import type { Memory } from './memory.ts'
+import { serveMemory } from '../memory-route.ts'
+import { ANSWER, CHUNKS } from '../quick.ts'
 
 // A Socket.IO server to measure: ours, or a bare one that sends the same.
 const usage = { promptTokens: 10, completionTokens: 20, totalTokens: 30 }
 const app = Fastify()
-if (process.argv[2] === 'gateway') await serveGateway(app)
+if (process.argv[2] === 'gateway') await (await import('./serve-gateway.ts')).serveGateway(app)
 else serveBare(app)
-app.get('/memory', async (): Promise<Memory> => {
-  // The second time takes what the first one's finalizers let go.
-  for (const _ of [1, 2]) {
-    gc!()
-    await wait(50)
-  }
-  const { rss, heapUsed } = process.memoryUsage()
-  return { rss, heap: heapUsed }
-})
+serveMemory(app)
 console.log(await app.listen({ port: 0, host: '127.0.0.1' }))
 await once(process, 'disconnect').catch(() => {})
 
@@ -49,31 +36,4 @@ function serveBare({ server }: FastifyInstance): void {
       socket.emit('agent.done', { output, runId, seq: seq + 2 })
     })
   })
-}
-
-async function serveGateway(served: FastifyInstance): Promise<void> {
-  const agents = createRegistry()
-  for (const delay of [undefined, 1]) {
-    const name = delay === undefined ? 'at-once' : 'paced'
-    agents.add({ kind: 'agent', name, stream: () => saySlowly(delay) })
-    const answer = { text: CHUNKS, usage, ...(delay !== undefined && { delay }) }
-    new Agent({
-      name: `agent-${name}`,
-      model: scriptedModel(answer, { record: false }),
-      registry: agents
-    })
-  }
-  await served.register(registry, { registry: agents })
-  await served.register(gateway, {
-    authenticate: await createJwtAuthenticate({ secret: SECRET }),
-    authorize: createScopeAuthorize({}),
-    limits: { eventsPerSecond: 100_000 }
-  })
-}
-
-async function* saySlowly(delay: number | undefined): AsyncGenerator<{ type: 'text'; text: string }> {
-  for (const text of CHUNKS) {
-    if (delay !== undefined) await wait(delay)
-    yield { type: 'text', text }
-  }
 }

@@ -1,8 +1,10 @@
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import http from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import realtime from '@svc/realtime'
 import registryPlugin, { createRegistry, type RegistryPluginOptions } from '@svc/registry'
 import { scriptedRunnable, scriptedVoice } from '@svc/testing'
@@ -26,7 +28,9 @@ export async function registerEverySurface(
   await app.register(http, { prefix: '/api' })
   await app.register(uiStream)
   await app.register(openAi, { prefix: '/v1' })
+  await app.register(openAiAgents, { prefix: '/v1' })
   await app.register(agUi)
+  await app.register(anthropic, { prefix: '/managed' })
   await app.register(mcp)
   await app.register(a2a, { basePath: '/a2a' })
   await app.register(realtime, { prefix: '/v1' })

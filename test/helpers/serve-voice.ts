@@ -68,7 +68,8 @@ export async function servePhone(t: Test, script: Script, https?: object) {
   const desk = new Agent({ name: 'desk', registry, model: scriptedModel(script) })
   makePhone(registry, { answer: desk, turns: { detect: toneDetector(), silence: 200 } })
   await app.register(registryPlugin, { registry, drainTimeout: 50 })
-  await app.register(realtime, { prefix: '/v1' })
+  // Tests speak as fast as the machine sends, not in real time.
+  await app.register(realtime, { prefix: '/v1', limits: { eventsPerSecond: 10_000 } })
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   return { app, origin }
 }

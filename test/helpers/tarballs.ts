@@ -66,12 +66,22 @@ async function packAll(): Promise<string> {
   return folder
 }
 
-/** Installs a tarball in a folder, without the optional peers of its package. */
-export async function install(tarball: string, name: string, app: string): Promise<void> {
+/** Which peers of a package are installed with it. */
+type Peers = 'required' | 'all'
+
+/** Installs a tarball in a folder; by default without the optional peers of its package. */
+export async function install(
+  tarball: string,
+  name: string,
+  app: string,
+  peers: Peers = 'required'
+): Promise<void> {
   const installed = join(app, 'node_modules/@svc', name)
+  // A package that depends on this one may have linked its folder.
+  rmSync(installed, { recursive: true, force: true })
   mkdirSync(installed, { recursive: true })
   await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed], app)
-  placeDependencies(join(ROOT, 'packages', name), join(app, 'node_modules'))
+  placeDependencies(join(ROOT, 'packages', name), join(app, 'node_modules'), peers)
 }
 
 interface Dependencies {
@@ -80,13 +90,13 @@ interface Dependencies {
   peerDependenciesMeta?: Record<string, { optional?: boolean }>
 }
 
-/** Installs a package's dependencies beside it, like npm, without optional peers: copies those its child process reads, links the rest. */
-function placeDependencies(from: string, to: string): void {
+/** Installs a package's dependencies beside it, like npm: copies those its child process reads, links the rest. */
+function placeDependencies(from: string, to: string, peers: Peers): void {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(join(from, 'package.json'), 'utf8')
   ) as Dependencies
   const all = Object.keys({ ...dependencies, ...peerDependencies })
-    .filter((name) => peerDependenciesMeta?.[name]?.optional !== true)
+    .filter((name) => peers === 'all' || peerDependenciesMeta?.[name]?.optional !== true)
     .map((name) => [name, join(from, 'node_modules', name)])
   if (dependencies?.['quickjs-emscripten-core'] !== undefined) {
     const core = dirname(realpathSync(join(from, 'node_modules/quickjs-emscripten-core')))

@@ -1,3 +1,5 @@
 export { freePort, startPostgres, type Postgres, type PostgresOptions } from './start-postgres.ts'
 export { postgresForTests } from './for-tests.ts'
+export { startPgBouncer, type Pooler } from './pgbouncer.ts'
 export { startProxy, type Proxy } from './proxy.ts'
+export { COUNTED, COUNTS_SETTLE, ServerLoad, type CountedStatement, type Load } from './server-load.ts'

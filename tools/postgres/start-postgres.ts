@@ -1,10 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { findBinaries, toReadable, UNPRIVILEGED } from './binaries.ts'
 import { createData } from './create-data.ts'
 
@@ -25,6 +26,10 @@ export interface Postgres {
   /** Stops the server, until `resume`. */
   pause(mode: 'fast' | 'immediate'): Promise<void>
   resume(): Promise<void>
+  /** Keeps a copy of the files of a server that is paused, for `restore`. */
+  backUp(): Promise<void>
+  /** Puts the copy back in the place of the files of a server that is paused. */
+  restore(): Promise<void>
   /** Stops the server and removes its files. */
   stop(): Promise<void>
 }
@@ -91,6 +96,8 @@ async function serve(folder: string, launch: (port: number) => ChildProcess): Pr
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     pause,
     resume,
+    backUp: () => copyFiles(join(folder, 'data'), join(folder, 'copy')),
+    restore: () => copyFiles(join(folder, 'copy'), join(folder, 'data')),
     async restart(mode) {
       await pause(mode)
       await resume()
@@ -101,6 +108,11 @@ async function serve(folder: string, launch: (port: number) => ChildProcess): Pr
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })
     }
   }
+}
+
+async function copyFiles(from: string, to: string): Promise<void> {
+  await rm(to, { recursive: true, force: true })
+  await promisify(execFile)('cp', ['-a', from, to])
 }
 
 // Another process may take the port first.

@@ -3,6 +3,9 @@ import root, { type Test } from 'tap'
 // Everything that `tap` exports, so that a test file cannot see the difference.
 export * from 'tap'
 
+/** The test of the process. */
+export { default as root } from 'tap'
+
 let current: Test = root
 
 /** Makes `t`, as test files import it, the test of the file that starts now. */

@@ -21,7 +21,7 @@ const GRACE = 60_000
 
 // What measures its process, or changes it for all that comes after.
 const ownProcess =
-  /\b(?:cpuUsage|memoryUsage|getActiveResourcesInfo|setFlagsFromString|mock\.timers|process\.(?:on|once)\b|globalThis\.\w+ = )/
+  /\b(?:cpuUsage|memoryUsage|getActiveResourcesInfo|setFlagsFromString|createHook|mock\.timers|process\.(?:on|once)\b|globalThis\.\w+ = )/
 const ownTimeout = /^t\.setTimeout\((?:(?<literal>[\d_]+)\)|)/m
 
 /**

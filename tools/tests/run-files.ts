@@ -1,19 +1,23 @@
-import { registerHooks } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import root from 'tap'
-import { enterFile } from './current-test.ts'
 
 // Runs the test files that TEST_FILES lists one after the other in this process, each as one subtest of tap's root.
 
 const TIMEOUT = 60_000
+const isOfTap = /\/node_modules\/(?:@tapjs\/core|async-hook-domain)\/dist\//
 const own = import.meta.resolve('./current-test.ts')
+const scopes = import.meta.resolve('./async-scopes.ts')
 registerHooks({
-  resolve: (specifier, context, next) =>
-    specifier === 'tap' && context.parentURL !== own
-      ? { url: own, shortCircuit: true }
-      : next(specifier, context)
+  resolve(specifier, context, next) {
+    if (specifier === 'tap' && context.parentURL !== own) return { url: own, shortCircuit: true }
+    if (specifier === 'async_hooks' && isOfTap.test(context.parentURL ?? ''))
+      return { url: scopes, shortCircuit: true }
+    return next(specifier, context)
+  }
 })
+// Imported behind the hooks, which hold for what tap imports.
+const { enterFile, root } = await import('./current-test.ts')
 
 // Not as arguments: tap names the folders of fixtures after those.
 const files = JSON.parse(process.env['TEST_FILES'] ?? '[]') as string[]
@@ -29,6 +33,8 @@ for (const file of files) {
     enterFile(t)
     await import(pathToFileURL(resolve(folder, file)).href)
   })
+  // For the programs that the next file starts, and for other processes: else it is written when this one ends.
+  flushCompileCache()
   // What is inherited by programs that the next file starts.
   process.chdir(folder)
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]

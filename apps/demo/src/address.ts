@@ -1,5 +1,7 @@
 /** The path where clients of OpenAI's API call, that of Realtime among them. */
 export const OPENAI = '/v1'
+/** The path where clients of Anthropic's Managed Agents API call. */
+export const MANAGED = '/managed'
 /** Where the shop is, which the scout browses. */
 export const SHOP = '/shop'
 /** Where the console calls the phone. */

@@ -3,17 +3,19 @@ import files from '@fastify/static'
 import gateway from '@svc/gateway'
 import a2a from '@svc/a2a'
 import agUi from '@svc/ag-ui'
+import anthropic from '@svc/anthropic'
 import consolePage from '@svc/console'
 import http, { errorHandler, requestLogging } from '@svc/http'
 import mcp from '@svc/mcp'
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import realtime from '@svc/realtime'
 import registry from '@svc/registry'
 import type { Model } from '@svc/runtime'
 import store from '@svc/store'
 import uiStream from '@svc/ui-stream'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
-import { addressOf, OPENAI, SHOP } from './address.ts'
+import { addressOf, MANAGED, OPENAI, SHOP } from './address.ts'
 import { createAnalyst } from './agents/analyst.ts'
 import { createAssistant } from './agents/assistant.ts'
 import { createBooking } from './agents/booking.ts'
@@ -89,6 +91,8 @@ export async function buildApp(
   })
   await app.register(a2a, { basePath: '/a2a' })
   await app.register(openAi, { prefix: OPENAI, clientTools: true, clientInstructions: true })
+  await app.register(openAiAgents, { prefix: OPENAI, clientTools: true, clientInstructions: true })
+  await app.register(anthropic, { prefix: MANAGED, clientTools: true, clientInstructions: true })
   await app.register(realtime, { prefix: OPENAI, secret: DEMO_SECRET })
   await app.register(errorHandler)
   await app.register(files, {
@@ -100,7 +104,15 @@ export async function buildApp(
   await app.register(consolePage, {
     prefix: '/',
     title: 'Demo',
-    surfaces: { http: '/api', agui: '/api', a2a: '/a2a', responses: OPENAI, realtime: OPENAI }
+    surfaces: {
+      http: '/api',
+      agui: '/api',
+      a2a: '/a2a',
+      responses: OPENAI,
+      agents: OPENAI,
+      realtime: OPENAI,
+      managed: MANAGED
+    }
   })
   addFrontDoor(app)
 

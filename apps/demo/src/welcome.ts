@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { RunSummary } from '@svc/registry'
-import { addressOf, OPENAI, PHONE, SHOP, withoutPassword } from './address.ts'
+import { addressOf, MANAGED, OPENAI, PHONE, SHOP, withoutPassword } from './address.ts'
 import type { DemoRole } from './auth/demo-auth.ts'
 import type { Env } from './env.ts'
 
@@ -55,6 +55,8 @@ The agent transport service is up. Its console, a page to look, talk and decide:
   mcp     claude mcp add --transport http demo ${base}/mcp
   ag-ui   ${base}/ag-ui/assistant is the url of an HttpAgent, for CopilotKit and others
   openai  ${origin}${OPENAI} is the base URL of OpenAI's clients, with assistant as the model
+  agents  ${origin}${OPENAI} serves client.beta.agents of OpenAI's SDK, with assistant as the agent_id
+  managed ${origin}${MANAGED} is the base URL of Anthropic's clients, for Managed Agents
   shop    ${origin}${SHOP}
   scout   ${'path' in chromium ? `browses with ${chromium.path}` : chromium.missing}
   phone   ${'label' in voice ? `${origin}/${PHONE} with ${voice.label}` : voice.missing}

@@ -56,6 +56,8 @@ t.test('GET /api/registry lists every wire, and each of their documents exists',
       'socket.io /socket.io',
       'a2a /a2a',
       'openai /v1',
+      'openai-agents /v1/agents',
+      'managed-agents /managed/v1',
       'realtime /v1/realtime'
     ]
   )

@@ -39,6 +39,8 @@ export async function followRun(
         let left = leaveAfter
         for await (const { id, data } of readEvents(response)) {
           timer?.refresh()
+          // Transient parts have no number.
+          if (id === undefined) continue
           const part = JSON.parse(data) as NumberedPart
           if (id !== String(part.seq)) throw new Fatal(`run ${runId}: event ${id} is part ${part.seq}`)
           parts.push(part)

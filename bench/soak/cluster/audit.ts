@@ -42,6 +42,7 @@ const SCHEMA = `
   create table audit.step (run_id text, key text, at timestamptz);
   create table audit.part (run_id text, seq int, at timestamptz, primary key (run_id, seq));
   create table audit.node (node_id text primary key, writer text, joined_at timestamptz, gone_at timestamptz);
+  create table audit.place (session_key text, holder text, at timestamptz);
   create table audit.stale (run_id text, what text, writer text, owner text, at timestamptz);
 
   create function audit.writer() returns text language sql as $$ select current_setting('application_name') $$;
@@ -64,6 +65,12 @@ const SCHEMA = `
     end $$;
   ${onRows('run_part', 'seq', 'audit.part')}
   ${onRows('run_step', 'key', 'audit.step')}
+  create function audit.on_place() returns trigger language plpgsql as $$
+    begin
+      insert into audit.place select new.session_key, new.holder, clock_timestamp() from run r
+        where r.run_id = new.holder and r.ended_at is null;
+      return null;
+    end $$;
   create function audit.on_node() returns trigger language plpgsql as $$
     begin
       if tg_op = 'INSERT' then insert into audit.node values (new.node_id, audit.writer(), clock_timestamp());
@@ -77,6 +84,7 @@ const TRIGGERS = [
   'create trigger audit after insert or update on run for each row execute function audit.on_run()',
   triggerOnRows('run_part'),
   triggerOnRows('run_step'),
+  'create trigger audit after insert on session_turn for each row execute function audit.on_place()',
   'create trigger audit after insert or delete on node for each row execute function audit.on_node()'
 ]
 
@@ -135,13 +143,24 @@ export class Audit {
 
   parts(): Promise<StoredPart[]> {
     return this.query(
-      `select run_id as "runId", seq, json, ${MS('a.at')} as at from run_part join audit.part a using (run_id, seq) order by run_id, seq`
+      `select run_id as "runId", seq - count(*) over (partition by run_id, seq)::int + nth::int as seq, part as json, ${MS('a.at')} as at
+        from run_part join audit.part a using (run_id, seq)
+        cross join lateral string_to_table(json, chr(30)) with ordinality as p(part, nth) order by run_id, 2`
     )
   }
 
   /** Writes to a run by a process that did not have it. */
   stale(): Promise<object[]> {
     return this.query('select * from audit.stale')
+  }
+
+  /** Runs that were given a second place in their session before they had ended. */
+  async displaced(): Promise<string[]> {
+    const rows = await this.query<{ run: string }>(
+      `select holder || ' ' || array_agg(at order by at)::text as run from audit.place
+        group by session_key, holder having count(*) > 1`
+    )
+    return rows.map(({ run }) => run)
   }
 
   /** Runs that have not ended, and wait for no answer. */

@@ -25,10 +25,12 @@ export interface Cluster {
   readonly stops: Timeline
   /** The file of effects. */
   readonly effects: string
+  /** The file of what models were shown. */
+  readonly shown: string
   /** The folder of the nodes' logs. */
   readonly folder: string
-  /** Crashes the database, which is back at once. */
-  crashDatabase(): Promise<void>
+  /** Crashes the database, which is back after `down`, or at once. */
+  crashDatabase(down?: () => Promise<unknown>): Promise<void>
   close(): Promise<void>
 }
 
@@ -41,7 +43,8 @@ export function createCluster({
 }: ClusterOptions): Cluster {
   const folder = mkdtempSync(join(tmpdir(), 'cluster-'))
   const effects = join(folder, 'effects')
-  writeFileSync(effects, '')
+  const shown = join(folder, 'shown')
+  for (const file of [effects, shown]) writeFileSync(file, '')
   const timeline = new Timeline()
   const stops = new Timeline()
   timeline.record('database', true)
@@ -54,6 +57,7 @@ export function createCluster({
       timeline,
       stops,
       effects,
+      shown,
       log,
       lease,
       drainTimeout
@@ -65,10 +69,13 @@ export function createCluster({
     timeline,
     stops,
     effects,
+    shown,
     folder,
-    async crashDatabase() {
+    async crashDatabase(down) {
       timeline.record('database', false)
-      await postgres.restart('immediate')
+      await postgres.pause('immediate')
+      await down?.()
+      await postgres.resume()
       timeline.record('database', true)
     },
     async close() {

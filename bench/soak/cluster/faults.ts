@@ -3,19 +3,27 @@ import type { Random } from '../random.ts'
 import type { Audit } from './audit.ts'
 import type { ClusterNode } from './cluster-node.ts'
 import type { Cluster } from './cluster.ts'
+import type { Broken } from './silences.ts'
 
 /** When what goes wrong, in milliseconds: each a shortest and a longest time. */
 export interface FaultTimes {
   readonly kill: Range
+  /** A node ends by SIGTERM, and begins again. */
+  readonly restart: Range
   readonly stop: Range
   /** How long a node is stopped, and a network is broken; longer than the lease. */
   readonly away: Range
   readonly network: Range
   readonly crash: Range
+  /** How long the database is down after every second crash; after the others it is back at once. */
+  readonly down: Range
   readonly disconnect: Range
+  /** Parts that readers receive between two faults at least: on a busy machine faults wait for the service. */
+  readonly progress: number
 }
 type Range = readonly [shortest: number, longest: number]
 
+const LOOK = 50
 // Milliseconds by which a slow network delays each message.
 const DELAY = 100
 const NETWORK_FAULTS = ['hold', 'cut', 'slow'] as const
@@ -26,20 +34,37 @@ export class Faults {
   readonly #audit: Audit
   readonly #random: Random
   readonly #times: FaultTimes
+  readonly #progress: () => number
+  #due = 0
   readonly #stopping = new AbortController()
   readonly #busy = new Set<ClusterNode>()
   readonly #work: Promise<void>[]
+  /** When something was broken. */
+  readonly broken: Broken[] = []
   /** How often what went wrong. */
-  readonly counts = { kills: 0, stops: 0, hold: 0, cut: 0, slow: 0, crashes: 0, disconnections: 0 }
+  readonly counts = {
+    kills: 0,
+    restarts: 0,
+    stops: 0,
+    hold: 0,
+    cut: 0,
+    slow: 0,
+    crashes: 0,
+    outages: 0,
+    disconnections: 0
+  }
 
-  constructor(cluster: Cluster, audit: Audit, random: Random, times: FaultTimes) {
+  /** @param progress how many parts readers have received */
+  constructor(cluster: Cluster, audit: Audit, random: Random, times: FaultTimes, progress: () => number) {
     this.#cluster = cluster
     this.#audit = audit
     this.#random = random
     this.#times = times
-    const { kill, stop, network, crash, disconnect } = times
+    this.#progress = progress
+    const { kill, restart, stop, network, crash, disconnect } = times
     this.#work = [
       this.#repeat(kill, () => this.#kill()),
+      this.#repeat(restart, () => this.#restart()),
       this.#repeat(stop, () => this.#stop()),
       this.#repeat(network, () => this.#breakNetwork()),
       this.#repeat(crash, () => this.#crash()),
@@ -54,7 +79,18 @@ export class Faults {
   }
 
   async #repeat(every: Range, act: () => Promise<void>): Promise<void> {
-    while (await this.#wait(every)) await act()
+    while ((await this.#wait(every)) && (await this.#progressed())) {
+      const from = Date.now()
+      await act()
+      this.broken.push({ from, to: Date.now() })
+    }
+  }
+
+  // False if everything is to stop.
+  async #progressed(): Promise<boolean> {
+    while (this.#progress() < this.#due && !this.#stopping.signal.aborted) await pause(LOOK)
+    this.#due = this.#progress() + this.#times.progress
+    return !this.#stopping.signal.aborted
   }
 
   async #kill(): Promise<void> {
@@ -62,6 +98,14 @@ export class Faults {
       this.counts.kills++
       await node.kill()
       // A process that ends at its start is a crash of it.
+      await node.start().catch(() => {})
+    })
+  }
+
+  async #restart(): Promise<void> {
+    await this.#onNode(async (node) => {
+      this.counts.restarts++
+      await node.terminate()
       await node.start().catch(() => {})
     })
   }
@@ -87,8 +131,9 @@ export class Faults {
   }
 
   async #crash(): Promise<void> {
-    this.counts.crashes++
-    await this.#cluster.crashDatabase()
+    if (this.counts.crashes++ % 2 === 0) return await this.#cluster.crashDatabase()
+    this.counts.outages++
+    await this.#cluster.crashDatabase(() => this.#wait(this.#times.down))
   }
 
   // The database may be crashing.

@@ -1,6 +1,6 @@
 import type { StoredPart } from './audit.ts'
+import type { Conversation } from './conversation.ts'
 import type { WatchedRun } from './watched-run.ts'
-import { ANSWERS } from './runnables.ts'
 
 /** What is wrong with logs and what readers made of them. */
 export interface LogFaults {
@@ -14,38 +14,73 @@ export interface LogFaults {
 
 /** Compares what the readers of each run received with its log. */
 export function compareLogs(runs: readonly WatchedRun[], stored: readonly StoredPart[]): LogFaults {
-  const logs = Map.groupBy(stored, ({ runId }) => runId)
+  const parts = Map.groupBy(stored, ({ runId }) => runId)
+  const logs = toLogs(stored)
   const readers: string[] = []
   const ends: string[] = []
-  for (const { runId, name, received, faults } of runs) {
-    const log = (logs.get(runId) ?? []).map(({ json }) => json)
-    for (const [index, parts] of received.entries())
-      if (faults.length === 0 && parts.join('\n') !== log.join('\n'))
-        readers.push(`${name} ${runId}: reader ${index} received ${difference(parts, log)}`)
-    const end = faultOfEnd(log.at(-1), name, log)
+  for (const { runId, name, answer, readings, faults } of runs) {
+    const log = logs.get(runId) ?? []
+    for (const { formOf, received } of readings)
+      if (faults.length === 0) readers.push(...differences(`${name} ${runId}`, received, log.map(formOf)))
+    const end = faultOfEnd(log, answer)
     if (faults.length > 0) ends.push(`${name} ${runId}: ${faults.join('; ')}`)
     else if (end !== undefined) ends.push(`${name} ${runId}: ${end}`)
   }
-  const holes = [...logs].filter(([, log]) => log.some(({ seq }, index) => seq !== index + 1))
+  const holes = [...parts].filter(([, log]) => log.some(({ seq }, index) => seq !== index + 1))
   return { readers, ends, holes: holes.map(([runId]) => runId) }
 }
 
-function difference(parts: readonly string[], log: readonly string[]): string {
-  const at = log.findIndex((json, index) => json !== parts[index])
-  if (at === -1) return `${parts.length} parts instead of ${log.length}`
-  return `${parts[at]} instead of ${log[at]}`
+/** Compares what the reader of each session received with the logs of its runs, one after the other; those that failed may not be in it. */
+export function compareChannels(sessions: readonly Conversation[], stored: readonly StoredPart[]): string[] {
+  const logs = toLogs(stored)
+  const failed = findFailed(stored)
+  return sessions.flatMap(({ turns, channel, faults }) => {
+    if (faults.length > 0) return faults
+    const runIds = turns.map(({ run }) => run.runId).filter((runId) => !failed.has(runId))
+    const log = runIds.flatMap((runId) =>
+      (logs.get(runId) ?? []).map((json) => sortFields({ ...(JSON.parse(json) as object), runId }))
+    )
+    const parts = channel.map((json) => JSON.parse(json) as { runId: string })
+    const received = parts.filter(({ runId }) => !failed.has(runId)).map(sortFields)
+    return differences(`session of ${turns[0]?.id}`, received, log)
+  })
 }
 
-function faultOfEnd(
-  last: string | undefined,
-  name: WatchedRun['name'],
-  log: readonly string[]
-): string | undefined {
-  if (last === undefined) return 'it has no log'
-  const { type, finishReason } = JSON.parse(last) as { type: string; finishReason?: string }
-  if (type !== 'finish' || finishReason === 'canceled') return last
-  const answer = answerOf(log)
-  return answer === ANSWERS[name] ? undefined : `it answered ${answer} instead of ${ANSWERS[name]}`
+/** Finds the runs whose logs end with an error. */
+export function findFailed(stored: readonly StoredPart[]): Set<string> {
+  const failed = [...toLogs(stored)].filter(([, log]) => typeOfLast(log) === 'error')
+  return new Set(failed.map(([runId]) => runId))
+}
+
+// Those of a session have their run, in another place.
+function sortFields(part: object): string {
+  return JSON.stringify(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+// The JSON of the parts of each run.
+function toLogs(stored: readonly StoredPart[]): ReadonlyMap<string, readonly string[]> {
+  const byRun = Map.groupBy(stored, ({ runId }) => runId)
+  return new Map([...byRun].map(([runId, log]) => [runId, log.map(({ json }) => json)]))
+}
+
+function differences(what: string, received: readonly string[], log: readonly string[]): string[] {
+  if (received.join('\n') === log.join('\n')) return []
+  const at = log.findIndex((form, index) => form !== received[index])
+  if (at === -1) return [`${what}: received ${received.length} parts instead of ${log.length}`]
+  return [`${what}: received ${received[at]} instead of ${log[at]}`]
+}
+
+function typeOfLast(log: readonly string[]): string | undefined {
+  return log.length === 0 ? undefined : (JSON.parse(log.at(-1)!) as { type: string }).type
+}
+
+function faultOfEnd(log: readonly string[], answer: string): string | undefined {
+  if (log.length === 0) return 'it has no log'
+  const last = log.at(-1)!
+  const { finishReason } = JSON.parse(last) as { finishReason?: string }
+  if (typeOfLast(log) !== 'finish' || finishReason === 'canceled') return last
+  const found = answerOf(log)
+  return found === answer ? undefined : `it answered ${found} instead of ${answer}`
 }
 
 // The text of the run itself, without what counts no more because its step was begun again.

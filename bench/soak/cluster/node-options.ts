@@ -6,6 +6,8 @@ export interface NodeOptions {
   readonly writer: string
   /** The file of effects. */
   readonly effects: string
+  /** The file of what models were shown. */
+  readonly shown: string
   /** A file for its log. */
   readonly log: string
   readonly lease: { readonly ttl: number; readonly beat: number }

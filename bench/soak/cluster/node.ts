@@ -7,15 +7,19 @@ import http from '@svc/http'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import store from '@svc/store'
 import Fastify from 'fastify'
-import { writeEffect } from './effects.ts'
+import { watchStandstill, writeEffect } from './effects.ts'
 import type { NodeOptions } from './node-options.ts'
 import { addRunnables } from './runnables.ts'
 
 // A node of a service on Postgres, until it is killed, ended by SIGTERM, or its parent is gone. It says its port.
 process.stdin.resume().once('end', () => process.exit())
-const { url, writer, effects, log, lease, drainTimeout } = JSON.parse(process.argv[2]!) as NodeOptions
+const { url, writer, effects, shown, log, lease, drainTimeout } = JSON.parse(process.argv[2]!) as NodeOptions
 const registry = createRegistry()
-addRunnables(registry, (key, kind) => writeEffect(effects, { key, kind, writer, at: machineTime() }))
+const stood = watchStandstill()
+addRunnables(registry, {
+  shown,
+  act: (key, kind) => writeEffect(effects, { key, kind, writer, at: machineTime(), stood: stood() })
+})
 const app = Fastify({ logger: { level: 'warn', file: log }, return503OnClosing: false })
 await app.register(store, { url, lease })
 await app.register(registryPlugin, {
@@ -26,7 +30,11 @@ await app.register(registryPlugin, {
     token === undefined ? { sub: 'anonymous', scopes: [] } : { sub: token, scopes: [] }
 })
 await app.register(http, { prefix: '/api' })
-await app.register(gateway, { transports: ['websocket'], limits: { runs: 1_000, eventsPerSecond: 1_000 } })
+await app.register(gateway, {
+  transports: ['websocket'],
+  exposeToolArgs: true,
+  limits: { runs: 1_000, eventsPerSecond: 1_000 }
+})
 await app.register(a2a, { basePath: '/a2a' })
 app.get('/memory', () => process.memoryUsage())
 await app.listen({ port: 0, host: '127.0.0.1' })

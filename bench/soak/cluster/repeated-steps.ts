@@ -6,7 +6,7 @@ import type { Timeline } from './timeline.ts'
 export interface Repeated {
   /** Effects of steps that were recorded before. */
   readonly recorded: readonly string[]
-  /** The same of a process that had lost the run while it was stopped between the beginning of the step and its effect. */
+  /** The same of a process that had lost the run while it was stopped, or stood still, between the beginning of the step and its effect. */
   readonly stopped: number
   /** Effects that must not be repeated, and were. */
   readonly once: readonly string[]
@@ -16,6 +16,8 @@ export interface Repeated {
 
 // Milliseconds that a process needs to do what it was doing when it was stopped.
 const IN_PROGRESS = 1_000
+// Milliseconds that a process may stand still and not count as stopped.
+const STILL = 200
 
 /** Compares effects with what was recorded, and when. */
 export function findRepeated(
@@ -34,14 +36,15 @@ export function findRepeated(
   const seen = new Set<string>()
   let interrupted = 0
   let stopped = 0
-  for (const { key, kind, writer, at } of effects) {
+  for (const { key, kind, writer, at, stood } of effects) {
     const isRepeated = seen.has(key)
     seen.add(key)
     const stepAt = recordedAt.get(key)
     // Whole milliseconds are compared with fractions.
     if (isRepeated && stepAt !== undefined && stepAt < at) {
       const hadLost = ownerAt(key.split(/[/:]/)[0]!, at) !== writer
-      if (hadLost && stops.lastFailure(writer, at - IN_PROGRESS, at) !== undefined) stopped++
+      const wasStopped = stood > STILL || stops.lastFailure(writer, at - IN_PROGRESS, at) !== undefined
+      if (hadLost && wasStopped) stopped++
       else recorded.push(`${key} by ${writer}, ${hadLost ? 'which had lost it' : 'which had it'}`)
     } else if (isRepeated && kind === 'once') once.push(`${key} by ${writer}`)
     else if (isRepeated) interrupted++

@@ -11,7 +11,8 @@ import { Random } from '../random.ts'
 import { Audit } from './audit.ts'
 import { createCluster, type ClusterOptions } from './cluster.ts'
 import { compareLogs, type LogFaults } from './logs.ts'
-import type { WatchedRun } from './watched-run.ts'
+import { ANSWERS } from './runnables.ts'
+import { asItIs, type WatchedRun } from './watched-run.ts'
 
 /** What came of replacing all nodes while they are used. */
 export interface Deployed {
@@ -109,7 +110,8 @@ class Load {
     await followRun(this.#reach, runId, { random, onPart, patience: 4_000 }).catch((err: Error) =>
       faults.push(err.message)
     )
-    this.watched.push({ name: 'flow', runId, received: [received], faults })
+    const readings = [{ formOf: asItIs, received, times: [] }]
+    this.watched.push({ name: 'flow', runId, answer: ANSWERS.flow, readings, faults })
   }
 
   // A stream that ends before its run is resumed.

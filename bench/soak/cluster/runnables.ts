@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { Registry } from '@svc/registry'
 import { Agent, Workflow, defineTool } from '@svc/runtime'
 import { scriptedModel, type ScriptedTurn } from '@svc/runtime/testing'
+import { addPupil } from './shown.ts'
 
 /** Records an effect of a step under its idempotency key. */
 type Act = (key: string, kind: 'once' | 'again') => void
@@ -12,21 +13,29 @@ export const ANSWERS = {
   talker: words('word', 20).join(''),
   helper: words('done', 8).join(''),
   clerk: 'sent',
+  queued: JSON.stringify(['q']),
   flow: JSON.stringify(['a', { l: 'l', r: 'r' }, words('draft', 10).join(''), 'e']),
   review: JSON.stringify(['draft', 'published'])
 } as const
 export type RunnableName = keyof typeof ANSWERS
 
 /** Which of them are workflows. */
-export const WORKFLOWS: readonly RunnableName[] = ['flow', 'review']
+export const WORKFLOWS: readonly RunnableName[] = ['flow', 'review', 'queued']
 
 const PACE = 20
 // Approvals outlast clocks that differ by minutes.
 const PATIENCE = 86_400_000
 const input = Type.Object({})
 
-/** Adds agents that stream, call tools and ask for approvals, and workflows of steps and waits. */
-export function addRunnables(registry: Registry, act: Act): void {
+/** The files of all processes. */
+interface Notes {
+  act: Act
+  /** The file of what models were shown. */
+  readonly shown: string
+}
+
+/** Adds agents that stream, call tools, ask for approvals and converse, and workflows of steps and waits, some of them queued. */
+export function addRunnables(registry: Registry, { act, shown }: Notes): void {
   const tool = (name: string, kind: 'once' | 'again', approval = false) =>
     defineTool({
       name,
@@ -65,6 +74,7 @@ export function addRunnables(registry: Registry, act: Act): void {
     [{ toolCalls: [{ toolName: 'send', toolCallId: 'c1', args: {} }], delay: PACE }, { text: 'sent' }],
     [tool('send', 'once', true)]
   )
+  addPupil(registry, [tool('look', 'again'), tool('send', 'once', true)], shown)
 
   // How many turns its session has had, and a run that ends soon.
   const counter = scriptedModel(
@@ -97,6 +107,16 @@ export function addRunnables(registry: Registry, act: Act): void {
         .step('e', step('e'))
         .step('end', ({ steps }) => [steps.a, steps.p, steps.draft, steps.e])
   })
+  const alone = (name: string, queue: boolean) =>
+    new Workflow({
+      name,
+      queue,
+      registry,
+      steps: (flow) => flow.step('q', step('q')).step('end', ({ steps }) => [steps.q])
+    })
+  alone('queued', true)
+  // What schedules run.
+  alone('tick', false)
   new Workflow({
     name: 'review',
     registry,

@@ -1,16 +1,26 @@
 import type { NumberedPart } from '@svc/registry'
 import { followRun } from '../agents/follow-run.ts'
 import { Random } from '../random.ts'
-import { approve, startRun, type Surface } from './clients.ts'
+import { approve, type Acknowledged } from './clients.ts'
+import { followBySocket, toSocketForm } from './follow-socket.ts'
 import type { Reach } from './reach.ts'
-import type { RunnableName } from './runnables.ts'
+
+/** What one reader of a run received. */
+export interface Reading {
+  /** What its wire shows of a part, given the JSON of that in the log. */
+  readonly formOf: (json: string) => string
+  readonly received: readonly string[]
+  /** When it began, and when each came, in milliseconds by the clock of the machine. */
+  readonly times: readonly number[]
+}
 
 /** A run with its readers, from its start to its end. */
 export interface WatchedRun {
-  readonly name: RunnableName
+  readonly name: string
   readonly runId: string
-  /** The JSON of the parts that each reader received. */
-  readonly received: readonly (readonly string[])[]
+  /** What it must answer. */
+  readonly answer: string
+  readonly readings: readonly Reading[]
   /** Why a reader did not reach the end. */
   readonly faults: readonly string[]
 }
@@ -18,36 +28,62 @@ export interface WatchedRun {
 // Milliseconds without a part after which a reader connects to another node.
 const PATIENCE = 4_000
 
-/** Starts a run and reads it on the node that took it and on others; approves what it asks for on any node. */
+/** What an event stream shows of a part: its JSON. */
+export function asItIs(json: string): string {
+  return json
+}
+
+/** What clients have. */
+export interface Client {
+  readonly reach: Reach
+  readonly random: Random
+  /** Called with each part that a reader of a run receives. */
+  readonly received: () => void
+}
+
+/** Reads a run on the node that took it and on another one, as events of a stream and of a socket; approves what it asks for on any node. */
 export async function watchRun(
-  reach: Reach,
-  random: Random,
-  name: RunnableName,
-  surface: Surface
+  { reach, random, received: count }: Client,
+  name: string,
+  answer: string,
+  { runId, url }: Acknowledged
 ): Promise<WatchedRun> {
-  const seeds = [random.below(1e9), random.below(1e9)]
-  const { runId, url } = await startRun(reach, name, surface)
   const faults: string[] = []
-  const approving: Promise<void>[] = []
-  const read = async (from: Reach, seed: number, isFirst: boolean) => {
-    const received: string[] = []
-    const onPart = (part: NumberedPart, json: string) => {
-      received.push(json)
-      if (isFirst && part.type === 'tool.approval.request') approving.push(approve(reach, part.approvalId))
-    }
-    await followRun(from, runId, { random: new Random(seed), onPart, patience: PATIENCE }).catch(
-      (err: Error) => faults.push(err.message)
-    )
-    return received
+  const approving: Promise<unknown>[] = []
+  const fault = (err: Error) => faults.push(err.message)
+  const approveOnce = (part: NumberedPart) => {
+    if (part.type === 'tool.approval.request') approving.push(approve(reach, part.approvalId).catch(fault))
   }
-  const received = await Promise.all([
-    read(reach.prefer(url), seeds[0]!, true),
-    read(reach, seeds[1]!, false)
-  ])
-  for (const { status, reason } of (await Promise.allSettled(approving)) as {
-    status: string
-    reason?: Error
-  }[])
-    if (status === 'rejected') faults.push(String(reason))
-  return { name, runId, received, faults }
+  const read = async (formOf: Reading['formOf'], follow: (onPart: (form: string) => void) => unknown) => {
+    const received: string[] = []
+    const times = [Date.now()]
+    const onPart = (form: string) => {
+      received.push(form)
+      times.push(Date.now())
+      count()
+    }
+    await Promise.resolve(follow(onPart)).catch(fault)
+    return { formOf, received, times }
+  }
+  const options = () => ({ random: new Random(random.below(1e9)), patience: PATIENCE })
+  const stream = (from: Reach, onEach: (part: NumberedPart) => void) =>
+    read(asItIs, (onPart) =>
+      followRun(from, runId, {
+        ...options(),
+        onPart(part, json) {
+          onPart(json)
+          onEach(part)
+        }
+      })
+    )
+  const socket = (from: Reach) =>
+    read(toSocketForm, (onPart) => followBySocket(from, runId, { ...options(), onPart }))
+  const here = reach.prefer(url)
+  const readings = await Promise.all(
+    random.chance(0.5)
+      ? [stream(here, approveOnce), socket(reach)]
+      : [stream(reach, approveOnce), socket(here), stream(reach, () => {})]
+  )
+  await Promise.all(approving)
+  return { name, runId, answer, readings, faults }
 }

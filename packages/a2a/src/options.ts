@@ -128,7 +128,7 @@ export interface A2aOptions {
   extensions?: readonly AgentExtension[]
   /** Limits of request bodies. */
   limits?: A2aLimits
-  /** Milliseconds between comments on a silent event stream; default that of `@svc/registry`, else 15,000. */
+  /** Milliseconds between comments on a silent event stream; default that of `@svc/registry`, else 10,000. */
   heartbeat?: number
   /** Serves gRPC too, on a port of its own: `grpcBinding()` of `@svc/a2a/grpc`. */
   grpc?: GrpcBinding

@@ -9,8 +9,12 @@ export interface Surfaces {
   http?: string
   /** Of `@svc/a2a`. */
   a2a?: string
+  /** Of OpenAI's Agents API. */
+  agents?: string
   /** Of the AG-UI protocol. */
   agui?: string
+  /** Of Anthropic's Managed Agents API. */
+  managed?: string
   /** Of the OpenAI Realtime protocol. */
   realtime?: string
   /** Of the OpenAI Responses API. */
@@ -35,7 +39,9 @@ export const ConsoleOptionsSchema = optionsSchema<ConsoleOptions>({
   surfaces: optionsSchema<Surfaces>({
     http: path,
     a2a: path,
+    agents: path,
     agui: path,
+    managed: path,
     realtime: path,
     responses: path
   }),

@@ -9,6 +9,11 @@ export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as { then?: unknown } | undefined)?.then === 'function'
 }
 
+/** Calls `use` with a value: at once, unless it must be awaited. */
+export function andThen<T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> {
+  return isPromise(value) ? value.then(use) : use(value)
+}
+
 /** The longest delay of a Node.js timer in milliseconds; longer ones fire immediately. */
 export const MAX_TIMER = 2_147_483_647
 
@@ -58,13 +63,11 @@ export async function sleepUntil(time: number, signal?: AbortSignal, now = Date.
 }
 
 /** Waits for a promise, for `ms` milliseconds at most; undefined if it settles later. */
-export async function within<T>(ms: number, done: Promise<T>): Promise<T | undefined> {
-  const timeout = new AbortController()
-  try {
-    return await Promise.race([done, pause(ms, undefined, { signal: timeout.signal })])
-  } finally {
-    timeout.abort()
-  }
+export function within<T>(ms: number, done: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, undefined)
+    done.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 /** Settles like `work()`, or rejects with the signal's reason if it aborts first. Does not start on an aborted signal. */

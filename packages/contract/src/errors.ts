@@ -357,6 +357,12 @@ export const RUN_ERR_SESSION_NOT_FOUND = createError<[sessionId: string]>(
   'No session "%s"',
   404
 )
+/** The caller has sessions of several runnables with this id, and the wire names no runnable. */
+export const RUN_ERR_SESSION_AMBIGUOUS = createError<[sessionId: string]>(
+  'RUN_ERR_SESSION_AMBIGUOUS',
+  'There are sessions "%s" of several runnables: use another id, or a wire that names the runnable',
+  409
+)
 /** A field of a session is invalid; `errors` lists the faults. */
 export const RUN_ERR_BAD_SESSION = createError<[string]>('RUN_ERR_BAD_SESSION', '%s', 400)
 /** The stores of the engine keep no list of sessions. */
@@ -365,16 +371,16 @@ export const RUN_ERR_SESSIONS_NOT_KEPT = createError(
   'No list of sessions is kept here',
   404
 )
-/** Not a place in the channel of this session. */
+/** Not a place in the channel of a session. */
 export const RUN_ERR_BAD_POSITION = createError(
   'RUN_ERR_BAD_POSITION',
-  'Not a place in this session: send the id of a message of its stream',
+  'Not a place in a session: send the id of a message of its stream',
   400
 )
-/** The log of a run in the channel is no longer kept. */
+/** The log of a run, or of a run in the channel of a session, has no such place: it is no longer kept, or the store was restored. */
 export const RUN_ERR_LOG_GONE = createError(
   'RUN_ERR_LOG_GONE',
-  'The log there is no longer kept: read the messages of the session, and follow it from their lastEventId',
+  'The log has no such place, or no longer: read the record of the run, or the messages of the session, and follow it from there',
   410
 )
 

@@ -104,6 +104,7 @@ export { dropOldest, setNewest } from './drop-oldest.ts'
 export {
   beginningOf,
   callNextTurn,
+  copyJson,
   createJsonStream,
   createPause,
   defined,
@@ -113,6 +114,7 @@ export {
   isShort,
   nextTurn,
   type Defined,
+  type JsonCopy,
   type JsonPieces
 } from './json.ts'
 export * as errors from './errors.ts'
@@ -138,6 +140,7 @@ export {
   RUNNABLE_KINDS,
   RunnableKindSchema,
   sessionKeyText,
+  TurnKey,
   type RunnableKey,
   type RunnableKind,
   type SessionKey
@@ -151,6 +154,7 @@ export {
   type OptionsSchema
 } from './options.ts'
 export {
+  andThen,
   backoffDelay,
   isPromise,
   MAX_TIMER,
@@ -183,6 +187,7 @@ export {
 export type { NextQuery, NextRun, QueuedStart, RunQueue } from './ports/run-queue.ts'
 export {
   createScopeFilter,
+  RUN_FORMAT,
   runnableKeyText,
   type ChangedRunPage,
   type ChangedRunQuery,
@@ -242,6 +247,7 @@ export {
   type SessionPage,
   type SessionQuery,
   type SessionRun,
+  type SessionSettings,
   type SessionStore,
   type SessionUpdate,
   type StoredMessage,
@@ -296,6 +302,7 @@ export {
 } from './principal.ts'
 export {
   RunCalls,
+  isWithin,
   sourceKey,
   toolCallKey,
   ToolCallList,
@@ -370,6 +377,7 @@ export {
   type Schedule,
   type ScheduleChange
 } from './schedule.ts'
+export { checkOf, compileCheck } from './schemas/check-of.ts'
 export {
   faultsOfIssues,
   findFaults,

@@ -39,6 +39,82 @@ function reachesPrototype(key: string, value: unknown): boolean {
   )
 }
 
+/** A copy of plain JSON. */
+export interface JsonCopy {
+  readonly value: unknown
+  /** Characters of its JSON, about: its bytes are at most six times as many. */
+  readonly size: number
+}
+
+// Beyond, a copy costs as much as encoding.
+const MAX_COPY = 4_096
+const MAX_COPY_DEPTH = 16
+const NOT_PLAIN = Symbol('not plain')
+
+/**
+ * Copies a value that is JSON already, and small: the copy equals what encoding and parsing would make of it, for a part of the cost.
+ * Undefined for any other: where JSON drops, replaces or escapes something, with halves of surrogate pairs, or over 4,096 characters.
+ */
+export function copyJson(value: unknown): JsonCopy | undefined {
+  const count = { size: 0 }
+  try {
+    const copy = copyPlain(value, count, MAX_COPY_DEPTH)
+    return copy === NOT_PLAIN ? undefined : { value: copy, size: count.size }
+  } catch {
+    // A getter that throws.
+    return undefined
+  }
+}
+
+function copyPlain(value: unknown, count: { size: number }, depth: number): unknown {
+  switch (typeof value) {
+    case 'string':
+      count.size += value.length + 2
+      return count.size <= MAX_COPY && value.isWellFormed() ? value : NOT_PLAIN
+    case 'number':
+      count.size += 8
+      // JSON has no sign of zero.
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : NOT_PLAIN
+    case 'boolean':
+      count.size += 5
+      return value
+    case 'object':
+      if (value !== null) return copyInto(value, count, depth)
+      count.size += 4
+      return value
+    default:
+      return NOT_PLAIN
+  }
+}
+
+function copyInto(value: object, count: { size: number }, depth: number): unknown {
+  if (depth === 0) return NOT_PLAIN
+  count.size += 2
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype || value.length > MAX_COPY) return NOT_PLAIN
+    const list: unknown[] = value.slice()
+    for (let index = 0; index < list.length; index++) {
+      count.size++
+      const item = copyPlain(list[index], count, depth - 1)
+      if (item === NOT_PLAIN || count.size > MAX_COPY) return NOT_PLAIN
+      list[index] = item
+    }
+    return list
+  }
+  if (prototype !== Object.prototype && prototype !== null) return NOT_PLAIN
+  const copy = { ...value } as Record<string, unknown>
+  for (const key in copy) {
+    count.size += key.length + 4
+    const field = copy[key]
+    const item = copyPlain(field, count, depth - 1)
+    if (item === NOT_PLAIN || count.size > MAX_COPY || key === '__proto__' || !key.isWellFormed())
+      return NOT_PLAIN
+    if (item !== field) copy[key] = item
+  }
+  return copy
+}
+
 /** Milliseconds of work in one turn of the event loop. */
 const SLICE = 5
 

@@ -202,7 +202,8 @@ export function randomId(): string {
 const DIGITS = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')
 /** The largest multiple of 62 in a byte: bytes from here on would make some digits more frequent. */
 const FAIR = 248
-const TIME_DIGITS = 7
+const SECOND_DIGITS = 7
+const TIME_DIGITS = SECOND_DIGITS + 2
 const RANDOM_DIGITS = 22
 
 const runBytes = Buffer.alloc(4_096)
@@ -211,15 +212,19 @@ let nextRunByte = runBytes.length
 let second = -1
 
 /**
- * Creates the id of a run: the seconds since the epoch as 7 digits of base 36, then 22 random digits of base 62, which are over 128
- * bits. Ids sort by time, so that stores can keep the runs of a day together; to everybody else they are opaque.
+ * Creates the id of a run: the seconds since the epoch as 7 digits of base 36, the milliseconds as 2 digits of base 62, then 22 random
+ * digits of base 62, which are over 128 bits. Ids sort by time, so that stores can keep the runs of a day together and add to the end of
+ * their indexes; to everybody else they are opaque.
  */
 export function newRunId(now = Date.now()): string {
   const seconds = Math.floor(now / 1_000)
   if (seconds !== second) {
-    runText.write(seconds.toString(36).padStart(TIME_DIGITS, '0').slice(-TIME_DIGITS), 'latin1')
+    runText.write(seconds.toString(36).padStart(SECOND_DIGITS, '0').slice(-SECOND_DIGITS), 'latin1')
     second = seconds
   }
+  const milliseconds = Math.floor(now - seconds * 1_000)
+  runText[SECOND_DIGITS] = DIGITS[Math.floor(milliseconds / 62)]!
+  runText[SECOND_DIGITS + 1] = DIGITS[milliseconds % 62]!
   for (let place = TIME_DIGITS; place < runText.length;) {
     if (nextRunByte === runBytes.length) {
       randomFillSync(runBytes)
@@ -241,9 +246,36 @@ export interface SessionKey extends RunnableKey {
  * A session's key as one string. It is unambiguous: registry ids and names contain no slash, and the session id is preceded by its
  * length. The global registry has no prefix.
  */
-export function sessionKeyText({ registry, owner, kind, name, sessionId }: SessionKey): string {
-  const key = `${kind}/${name}/${sessionId.length}/${sessionId}${owner}`
-  return registry === GLOBAL_REGISTRY ? key : `/${registry}/${key}`
+export function sessionKeyText(key: SessionKey): string {
+  return key instanceof TurnKey ? key.text : toText(key)
+}
+
+// One string without parts: stores hash it and keep it.
+function toText({ registry, owner, kind, name, sessionId }: SessionKey): string {
+  const place = [kind, name, sessionId.length, sessionId + owner]
+  return (registry === GLOBAL_REGISTRY ? place : ['', registry, ...place]).join('/')
+}
+
+/** The key of the session of a turn, whose text is made once for all that stores do in the turn. */
+export class TurnKey implements SessionKey {
+  readonly registry: string
+  readonly owner: string
+  readonly kind: RunnableKind
+  readonly name: string
+  readonly sessionId: string
+  #text: string | undefined
+
+  constructor(registry: string, owner: string, kind: RunnableKind, name: string, sessionId: string) {
+    this.registry = registry
+    this.owner = owner
+    this.kind = kind
+    this.name = name
+    this.sessionId = sessionId
+  }
+
+  get text(): string {
+    return (this.#text ??= toText(this))
+  }
 }
 
 /** The key of `sessionKeyText`; undefined for any other text. */

@@ -187,7 +187,8 @@ export class RunResultBuilder {
   /** What the run took so far; after the `finish` with its usage. */
   get stats(): RunStats {
     const usage = this.#finish?.usage ?? this.#usage
-    return { usage, ...defined({ firstTokenMs: this.#firstTokenMs }) }
+    const firstTokenMs = this.#firstTokenMs
+    return firstTokenMs === undefined ? { usage } : { usage, firstTokenMs }
   }
 
   /** The last `structured` value seen, else null. */

@@ -49,7 +49,8 @@ export type RunOutput = string | { text: string; structured?: unknown }
  */
 export type PartSink = (part: YieldedPart) => Promise<void> | undefined
 
-/** A stream that can also push its parts, which costs less than asking for each. It is read once, in one of the two ways. */
+/** A stream that can also push its parts, which costs less than asking for each. It is read once, in one of the two ways; pushed, it ends with
+ * the signal of its run, or when the sink throws. */
 export interface PushedParts extends AsyncIterator<YieldedPart, void> {
   /** Pushes every part; resolves after the last one. @throws the errors of the runnable and of the sink */
   pushTo(sink: PartSink): Promise<void>

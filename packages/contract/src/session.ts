@@ -17,7 +17,7 @@ export const SessionSchema = Type.Object(
     title: Type.Optional(
       Type.String({ description: 'The beginning of the first message, unless its owner gave one' })
     ),
-    createdAt: time('When its first run began'),
+    createdAt: time('When it was created, or its first run began'),
     updatedAt: time('When a run last began, a turn was saved, or it was changed'),
     turns: Type.Integer({ description: 'The number of saved turns' }),
     activeRun: Type.Optional(Type.String({ description: 'The run that has the turn' })),

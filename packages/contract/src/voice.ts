@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { VOICE_ERR_BAD_FORMAT } from './errors.ts'
 import { ClientToolsSchema, type ApprovalAnswer, type ClientTool, type InputAnswer } from './inputs.ts'
 import type { Usage, YieldedPart } from './part.ts'
 import type { Awaitable } from './awaitable.ts'
 import { InstructionsSchema } from './run-body.ts'
+import { checkOf } from './schemas/check-of.ts'
 import type { RunContext } from './run-context.ts'
 import type { Runnable } from './runnable.ts'
 
@@ -284,14 +284,14 @@ export const AudioFormatSchema = Type.Unsafe<AudioFormat>(
     { description: '16-bit little-endian PCM, or G.711; one channel' }
   )
 )
-const check = TypeCompiler.Compile(AudioFormatSchema)
+const isFormat = checkOf(AudioFormatSchema)
 
 /** PCM at 24,000 Hz. */
 export const DEFAULT_AUDIO_FORMAT: AudioFormat = Object.freeze({ type: 'audio/pcm', rate: 24_000 })
 
 /** Checks an audio format; undefined is the default. @throws VOICE_ERR_BAD_FORMAT */
 export function requireAudioFormat(format: unknown = DEFAULT_AUDIO_FORMAT): AudioFormat {
-  if (check.Check(format)) return format
+  if (isFormat(format)) return format
   const { type, rate } = (format ?? {}) as { type?: unknown; rate?: unknown }
   const asked = typeof type === 'string' ? `${type} at ${String(rate)} Hz` : 'no object with type and rate'
   throw new VOICE_ERR_BAD_FORMAT(

@@ -18,12 +18,6 @@ export const {
 
 /** The payload of an event does not match its schema. */
 export const GTW_ERR_BAD_PAYLOAD = createError<[string]>('GTW_ERR_BAD_PAYLOAD', 'Bad payload: %s', 400)
-/** `after` of `run.watch` is not the number of a part of the run. */
-export const GTW_ERR_BAD_AFTER = createError(
-  'GTW_ERR_BAD_AFTER',
-  '"after" must be the number of a part of this run, or 0',
-  400
-)
 /** The connection tried to enter the namespace again while the first handshake was pending. */
 export const GTW_ERR_HANDSHAKE_TWICE = createError('GTW_ERR_HANDSHAKE_TWICE', 'Two handshakes at once', 409)
 /** No event has this name. */

@@ -5,6 +5,7 @@ import type { Namespace, Server } from 'socket.io'
 import { generateAsyncApi } from './asyncapi/async-api.ts'
 import { serveSocket } from './handlers/serve-socket.ts'
 import { forceCloseAll } from './links/force-close.ts'
+import { hasStandardEncoding } from './links/attachment-free-parser.ts'
 import { guardServer } from './links/guarded-server.ts'
 import {
   resolveOptions,
@@ -65,7 +66,8 @@ function createSurface(app: FastifyInstance, io: Server, settings: GatewaySettin
   const surface = exposeSurface(app, WIRE, { ...place, document }, settings)
   const { control } = surface.runs.stores
   const keeper = new RunKeeper({ grace, control, log: app.log })
-  return { ...surface, keeper, calls: new LiveCalls(surface, grace) }
+  const encoding = hasStandardEncoding(io) ? namespace : undefined
+  return { ...surface, keeper, calls: new LiveCalls(surface, grace), encoding }
 }
 
 function serveNamespace(namespace: Namespace, surface: Surface, connections: Connections): void {

@@ -9,4 +9,6 @@ export type GatewayPolicy = Policy<HandshakeCredentials>
 export interface Surface extends OpenSurface<GatewaySettings, HandshakeCredentials> {
   readonly keeper: RunKeeper
   readonly calls: LiveCalls
+  /** The namespace of events that the gateway encodes itself; undefined if the server has a parser of the app. */
+  readonly encoding: string | undefined
 }

@@ -21,6 +21,9 @@ t.test('the example runs', async (t) => {
   }
   t.teardown(() => app.close())
   t.teardown(() => socket.disconnect())
+  // What the example was sent has then arrived.
+  for await (const _ of app.runs.parts(answer.runId));
+  await socket.emitWithAck('session.list', {})
   const inbox = new Inbox(socket)
   await socket.emitWithAck('run.watch', answer)
   t.match(await inbox.untilEnd(answer.runId), [{ chunk: 'You said: Hello' }, { event: 'agent.done' }])

@@ -41,10 +41,10 @@ export const HTTP_ERR_BAD_BODY_LENGTH = createError(
 )
 /** The path of the URL cannot be decoded. */
 export const HTTP_ERR_BAD_URL = createError('HTTP_ERR_BAD_URL', 'The path of the URL cannot be decoded', 400)
-/** `Last-Event-ID` or `after` names no part of the run. */
+/** `Last-Event-ID` or `after` is no number. */
 export const HTTP_ERR_BAD_LAST_EVENT_ID = createError(
   'HTTP_ERR_BAD_LAST_EVENT_ID',
-  'Last-Event-ID or "after" must be the number of a part of this run, or 0',
+  'Last-Event-ID or "after" must be the number of a part, or 0',
   400
 )
 /** No such route. */

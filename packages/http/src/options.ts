@@ -92,7 +92,7 @@ export interface HttpOptions {
   clientTools?: boolean
   /** The OpenAPI document and its page: `true` or SwaggerOptions; default `false`. */
   swagger?: boolean | SwaggerOptions
-  /** Milliseconds between comments on a silent event stream; default that of `@svc/registry`, else 15,000. */
+  /** Milliseconds between comments on a silent event stream; default that of `@svc/registry`, else 10,000. */
   heartbeat?: number
 }
 

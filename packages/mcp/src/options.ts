@@ -69,7 +69,7 @@ export interface McpOptions extends PolicyOptions {
   bodyLimit?: number
   /** Levels of objects and lists in a body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
-  /** Milliseconds of silence after which the reply to a call becomes a stream, and between comments that keep it alive; default that of `@svc/registry`, else 15,000. */
+  /** Milliseconds of silence after which the reply to a call becomes a stream, and between comments that keep it alive; default that of `@svc/registry`, else 10,000. */
   heartbeat?: number
 }
 

@@ -1,4 +1,12 @@
-import { CONVERSATION_DEFAULTS, openSurface, type WireDescription } from '@svc/surface'
+import {
+  CONVERSATION_DEFAULTS,
+  nameRequests,
+  openSurface,
+  refuseUnknownRoutes,
+  whileServing,
+  type WireDescription
+} from '@svc/surface'
+import { routeUpgrades, WebSockets } from '@svc/surface/sockets'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { completionRoutes } from './chat/completion-routes.ts'
@@ -6,6 +14,7 @@ import { OPENAI_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import { modelRoutes } from './models/model-routes.ts'
 import { resolveOptions, type OpenAiOptions } from './options.ts'
 import { responseRoutes } from './responses/response-routes.ts'
+import { RESPONSES, responseSocketRoute } from './sockets/response-socket-route.ts'
 import { errors } from './surface-errors.ts'
 import { toErrorBody } from './wire/error-body.ts'
 
@@ -35,25 +44,25 @@ const WIRE: WireDescription = {
 async function openAi(app: FastifyInstance, options: OpenAiOptions & RegisterOptions): Promise<void> {
   const { toolCalls, ...settings } = resolveOptions(options)
   await openSurface(app, WIRE, settings, {
-    prepare: (scope) => answerAll(scope, scope.prefix !== app.prefix),
+    prepare(scope) {
+      nameRequests(scope, 'x-request-id')
+      refuseUnknownRoutes(scope, app, OPENAI_ERR_ROUTE_NOT_FOUND)
+    },
     add(scope, wireSurface) {
       const surface = { ...wireSurface, toolCalls }
       responseRoutes(scope, surface)
+      const sockets = new WebSockets({ maxPayload: surface.bodyLimit })
+      responseSocketRoute(scope, surface, sockets)
+      routeUpgrades(app, surface.prefix + RESPONSES)
+      whileServing(app, async () => {
+        await surface.runs.close()
+        await sockets.close()
+      })
+      // Connections of the last moment.
+      app.addHook('preClose', () => sockets.close())
       completionRoutes(scope, surface)
       modelRoutes(scope, surface)
     }
-  })
-}
-
-// Each answer names its request, for the logs of both sides; below a prefix of its own, the scope answers unknown routes too.
-function answerAll(scope: FastifyInstance, isBelowPrefix: boolean): void {
-  scope.addHook('onRequest', (request, reply, done) => {
-    void reply.header('x-request-id', request.id)
-    done()
-  })
-  if (!isBelowPrefix) return
-  scope.setNotFoundHandler(({ method, url }) => {
-    throw new OPENAI_ERR_ROUTE_NOT_FOUND(`${method} ${url.split('?', 1)[0]}`)
   })
 }
 

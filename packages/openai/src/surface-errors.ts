@@ -1,6 +1,5 @@
 import { createError, type RunnableKind } from '@svc/contract'
-import { surfaceErrors } from '@svc/surface'
-import { toModel } from './models/model-name.ts'
+import { surfaceErrors, toRunnableId } from '@svc/surface'
 
 /** No exposed runnable is the model of this name. */
 export const OPENAI_ERR_UNKNOWN_MODEL = createError<[string]>(
@@ -12,7 +11,7 @@ export const OPENAI_ERR_UNKNOWN_MODEL = createError<[string]>(
 /** No runnable of a kind has this name. */
 class UnknownModel extends OPENAI_ERR_UNKNOWN_MODEL {
   constructor(kind: string, name: string) {
-    super(toModel(kind as RunnableKind, name))
+    super(toRunnableId(kind as RunnableKind, name))
   }
 }
 

@@ -1,6 +1,7 @@
 import { OpenAiOptionsSchema } from '@svc/openai'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
+import { ResponsesWS } from 'openai/resources/responses/ws'
 import { optionNames, readReadme } from '@tools/wires/readme-tables'
 import { send } from '@tools/wires/agents'
 import t from 'tap'
@@ -43,6 +44,7 @@ t.test('the code of clients works as it is pasted', async (t) => {
           super({ baseURL, apiKey: 'none', maxRetries: 0 })
         }
       },
+      ResponsesWS,
       z,
       zodTextFormat,
       console: { log: (value: unknown) => void printed.push(String(value)) }
@@ -51,10 +53,11 @@ t.test('the code of clients works as it is pasted', async (t) => {
     await new AsyncFunction(...Object.keys(values), body)(...Object.values(values))
     outputs.push(printed)
   }
-  const [turns, background, tools, approvals, structured, completions, ...rest] = outputs
+  const [turns, background, socket, tools, approvals, structured, completions, ...rest] = outputs
   t.match(turns, ['Good night.', 'response.created', 'response.in_progress'])
   t.match(background!.slice(0, 2), ['4', '5'])
   t.match(background!.at(-1), /^completed$/)
+  t.same(socket, ['Good night.', 'Good night.'])
   t.same(tools, ['It is 14 °C.'])
   t.same(approvals, ['Done.'])
   t.same(structured, ['Alice,Bob'])

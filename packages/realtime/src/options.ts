@@ -40,7 +40,7 @@ export interface RealtimeOptions extends PolicyOptions {
   handshakeTimeout?: number
   /** Milliseconds for a lost connection to come back with `?call=`; default 10,000. */
   reconnectGrace?: number
-  /** Milliseconds between pings; a client that answers none is disconnected; default that of `@svc/registry`, else 15,000. */
+  /** Milliseconds between pings; a client that answers none is disconnected; default that of `@svc/registry`, else 10,000. */
   heartbeat?: number
   limits?: RealtimeLimits
 }

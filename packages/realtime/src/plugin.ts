@@ -1,4 +1,5 @@
 import { LiveCalls, openSurface, whileServing, type WireDescription } from '@svc/surface'
+import { routeUpgrades, WebSockets } from '@svc/surface/sockets'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { RT_ERR_BAD_OPTION } from './errors.ts'
@@ -7,7 +8,7 @@ import { toErrorBody } from './events/read-event.ts'
 import { resolveOptions, type RealtimeOptions } from './options.ts'
 import { clientSecretRoute } from './secrets/client-secret-route.ts'
 import { ClientSecrets } from './secrets/client-secrets.ts'
-import { Connections, realtimeRoute, routeUpgrades } from './sockets/realtime-route.ts'
+import { realtimeRoute } from './sockets/realtime-route.ts'
 
 const WIRE: WireDescription = {
   plugin: '@svc/realtime',
@@ -34,16 +35,16 @@ async function realtime(app: FastifyInstance, options: RealtimeOptions & Registe
         throw new RT_ERR_BAD_OPTION('secret: several nodes share the stores, and must share it too')
       const calls = new LiveCalls(wire, reconnectGrace)
       const surface = { ...wire, calls, secrets: new ClientSecrets(secret), conversations: new Map() }
-      const connections = new Connections(surface)
-      realtimeRoute(scope, surface, connections)
+      const sockets = new WebSockets({ maxPayload: settings.limits.payload, protocol: 'realtime' })
+      realtimeRoute(scope, surface, sockets)
       clientSecretRoute(scope, surface)
       routeUpgrades(app, prefix + WIRE.path)
       whileServing(app, async () => {
         await Promise.all([runs.close(), calls.close()])
-        await connections.close()
+        await sockets.close()
       })
       // Connections of the last moment.
-      app.addHook('preClose', () => connections.close())
+      app.addHook('preClose', () => sockets.close())
     }
   })
 }

@@ -1,5 +1,6 @@
 export { Exposed, Surfaces, WireSchema } from './access/surfaces.ts'
 export {
+  DEFAULT_HEARTBEAT,
   resolveSharedOptions,
   SHARED_OPTIONS,
   type SharedOptions,
@@ -22,7 +23,7 @@ export { defaultEvents } from './engine/context.ts'
 export { requireAnswer } from './engine/inputs/input-answers.ts'
 export { isReplayed } from './engine/journal/part-record.ts'
 export { loadResult } from './engine/replayed-run.ts'
-export { requirePart, typeOfEntry } from './engine/log/encode-part.ts'
+export { takePart, typeOfEntry } from './engine/log/encode-part.ts'
 export {
   isEnd,
   LogReader,

@@ -66,9 +66,6 @@ export function installEngine(
   let unsubscribe: (() => void) | undefined
   app.addHook('onReady', async () => {
     runs.surfaces.ready(stores === undefined)
-    const isQueued = runs.surfaces.list().some(({ runnable }) => runnable.queue === true)
-    // The store itself says what is missing: `runs` reports every failure as that of a store that is away.
-    if (isQueued || options.queue !== undefined) await stores?.queue?.requireInstalled?.()
   })
   app.addHook('onReady', async () => {
     unsubscribe = runs.surfaces.watch({

@@ -64,8 +64,11 @@ export function createRegistry(options: RegistryOptions = {}): Registry {
       return runnable
     },
     get: (kind, name) => byKind.get(kind)?.get(name),
-    list: (kind) =>
-      (kind ? [kind] : RUNNABLE_KINDS).flatMap((each) => [...(byKind.get(each)?.values() ?? [])]),
+    list(kind) {
+      const all: Runnable[] = []
+      for (const each of kind ? [kind] : RUNNABLE_KINDS) all.push(...(byKind.get(each)?.values() ?? []))
+      return all
+    },
     remove(kind, name) {
       const runnable = byKind.get(kind)?.get(name)
       if (runnable === undefined) return false

@@ -1,4 +1,6 @@
 export type { ToolChoice } from '@svc/contract'
+/** TypeBox's: what makes the schemas of tools, inputs and outputs. */
+export { Type, type Static } from '@sinclair/typebox'
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent, type AgentOptions, type ToolsFunction } from './agents/agent.ts'

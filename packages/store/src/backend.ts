@@ -10,17 +10,20 @@ import type {
   SessionStore,
   StreamLog
 } from '@svc/contract'
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Commit } from './commit.ts'
 import type { FileBytes } from './files/file-bytes.ts'
-import type { Reports, SessionEntry } from './runs/run-write.ts'
-import type { Tables } from './tables.ts'
+import type { Reports, RunWriter, SessionEntry } from './runs/run-write.ts'
+import type { NewestMessages } from './stores/session-messages.ts'
+import type { RunSources, Tables } from './tables.ts'
 
 /** The ports that differ for a process that is one node of several on its database. */
 export interface NodeParts {
   readonly lease: NodeLease
   readonly counters: CounterStore
-  readonly sessions: Pick<SessionStore, 'lock' | 'place' | 'places'>
+  readonly sessions: Pick<SessionStore, 'lock' | 'place' | 'placesNewRuns' | 'ordersWrites' | 'places'>
+  /** Reads what many runs begin with in one query. */
+  readonly newestMessages: NewestMessages
   /** Removes the places of runs that no process has in memory; call it before the runs are removed. */
   forgetPlaces(runIds: readonly string[]): Promise<void>
 }
@@ -42,23 +45,24 @@ export interface ExpiredDays {
   drop(): Promise<void>
 }
 
-/** Notices when runs from the queue may begin. */
-export interface Dispatch extends Pick<RunQueue, 'requireInstalled' | 'serve' | 'look'> {
-  /** Resolves once runs can be added. @throws why they cannot */
-  ready(): Awaitable<void>
-  /** Called in the transaction that adds a run. */
-  added(trx: Transaction<Tables>): Awaitable<void>
-  /**
-   * Called in the transaction that sets when a schedule fires next, or that it does not any more: some process is then woken at that time,
-   * in milliseconds since the epoch.
-   */
-  planned(trx: Transaction<Tables>, scheduleId: string, at: number | null): Awaitable<void>
-  /** As `ScheduleStore.onDue`. */
-  readonly onDue?: NonNullable<ScheduleStore['onDue']>
+/** Finished runs. */
+export interface EndedRuns {
+  readonly runs: number
+  readonly bytes: number
+  /** Bytes of their files. */
+  readonly fileBytes: number
+}
+
+/** Takes runs from the queue, and notices when some may begin. */
+export interface Dispatch extends Pick<RunQueue, 'next' | 'serve' | 'look' | 'ended'> {
   /** This process has put a run into the queue. */
   left(runId: string): void
-  /** This process has leased a run from the queue. */
+  /** This process has leased a run that waited, to cancel it. */
   taken(runId: string): void
+  /** This process has changed when schedules are due. */
+  planned(): void
+  /** As `ScheduleStore.onPlanned`. */
+  readonly onPlanned?: NonNullable<ScheduleStore['onPlanned']>
 }
 
 /** The process in whose name work is claimed. */
@@ -73,6 +77,7 @@ export interface Claimant {
 export interface Backend {
   /** Reads; writes go through `commit`. */
   readonly db: Kysely<Tables>
+  readonly sources: RunSources
   readonly commit: Commit
   /** The bytes of the files of runs. */
   readonly bytes: FileBytes
@@ -81,6 +86,8 @@ export interface Backend {
   readonly runs: Pick<RunStore, 'create' | 'lease' | 'recordStep'> & Partial<Pick<RunStore, 'listLeft'>>
   readonly checkpoints: Pick<CheckpointStore, 'save' | 'remove'>
   readonly sessionEntry: SessionEntry
+  /** Writes the turns of sessions, in order with what else their runs write. */
+  readonly writer: RunWriter
   readonly reports: Reports
   readonly control: ControlBus
   readonly dispatch: Dispatch
@@ -89,6 +96,8 @@ export interface Backend {
   /** Undefined if logs are not partitioned. */
   readonly days: RunDays | undefined
   readonly claimant: Claimant
+  /** Counts the finished runs; called by the sweep that removes them. @param now milliseconds since the epoch */
+  countEnded(now: number): Promise<EndedRuns>
   /**
    * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now.
    * @throws the error of `remove`

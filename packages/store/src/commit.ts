@@ -21,8 +21,6 @@ export interface Commit {
    * correct all the same, so that none is repeated because of another.
    */
   writeAmongOthers<T>(write: Write<T>): Promise<T>
-  /** As `write`, but the writes of one name take effect one after the other, in all processes, each after those before it. */
-  writeAlone<T>(name: string, write: Write<T>): Promise<T>
   /** Commits pending writes and refuses later ones. */
   close(): Promise<void>
 }

@@ -4,24 +4,32 @@ import {
   type MessagePage,
   type RunLog,
   type SessionIndex,
+  type SessionSettings,
+  type SessionUpdate,
   type Stores
 } from '@svc/contract'
-import { formatMessageCursor, parseMessageCursor, SessionLocks } from '@svc/contract/stores'
+import {
+  formatMessageCursor,
+  formatSessionCursor,
+  parseMessageCursor,
+  SessionLocks
+} from '@svc/contract/stores'
 import { requireNode } from '@svc/registry/engine'
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { refuse, type Commit } from './commit.ts'
-import { createSkipDamaged, type SkipDamaged } from './encoding/values.ts'
-import type { FileBytes } from './files/file-bytes.ts'
+import { createSkipDamaged, parseStored, type SkipDamaged } from './encoding/values.ts'
 import { createSweeps, Removals } from './maintenance/create-sweeps.ts'
+import { createFileSweep } from './maintenance/sweep-files.ts'
 import { resolveOptions, type StoreOptions } from './options.ts'
 import { openPostgres } from './postgres/open-postgres.ts'
 import { findForks, findLeaf, forkSession, requireTurn } from './rows/session-branches.ts'
-import { findSession, listSessions } from './rows/session-rows.ts'
+import { createSession, findSession, listSessions } from './rows/session-rows.ts'
 import type { SessionEntry } from './runs/run-write.ts'
 import { openSqlite } from './sqlite/open-sqlite.ts'
 import { createFileStore } from './stores/file-store.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
-import { createRunQueue, createRunStore } from './stores/run-store.ts'
+import { createRunQueue } from './stores/run-queue.ts'
+import { createRunStore } from './stores/run-store.ts'
 import { createScheduleStore } from './stores/schedule-store.ts'
 import { readBranches } from './stores/session-branches.ts'
 import { readMessages } from './stores/session-messages.ts'
@@ -35,85 +43,6 @@ import { createTaskStore } from './stores/task-store.ts'
 import { createWebhookStore } from './stores/webhook-store.ts'
 import type { Tables } from './tables.ts'
 
-// Files per transaction or query, so that other work runs between two.
-const BATCH = 100
-const HOUR = 3_600_000
-// A run outside an engine is not stored, but reads its files while it lasts.
-const LEFT_FOR = 24 * HOUR
-// A table, its key, and its column with the id of a run.
-const FILES = ['file', 'file_id', 'file.run_id'] as const
-const TASKS = ['task', 'task_id', 'task.task_id'] as const
-
-/**
- * Creates the sweep of files, which acts at its first call and then once an hour. Removes what crashes left: bytes without a row, and
- * after a day the files and tasks of runs that are not stored: a run may be removed while they are being written. A file whose bytes are
- * missing goes with its run: the disk that has them may not be mounted yet.
- * @param writing the files that are being written
- */
-function createFileSweep(
-  db: Kysely<Tables>,
-  commit: Commit,
-  bytes: FileBytes,
-  writing: ReadonlySet<string>
-): (now: number) => Promise<void> {
-  let sweptAt = -Infinity
-  return async (now) => {
-    if (now - sweptAt < HOUR) return
-    for (const table of [FILES, TASKS]) await removeLeft(db, commit, now - LEFT_FOR, table)
-    let listed: string[] = []
-    for await (const fileId of bytes.list()) {
-      if (listed.push(fileId) < BATCH) continue
-      await removeUnknown(db, bytes, writing, listed)
-      listed = []
-    }
-    await removeUnknown(db, bytes, writing, listed)
-    sweptAt = now
-  }
-}
-
-async function removeLeft(
-  db: Kysely<Tables>,
-  commit: Commit,
-  before: number,
-  [table, id, runId]: typeof FILES | typeof TASKS
-): Promise<void> {
-  const left = db
-    .selectFrom(table as 'file')
-    .select(id as 'file_id')
-    .where('created_at', '<=', before)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('run')
-            .select('run_id')
-            .whereRef('run.run_id', '=', runId as 'file.run_id')
-        )
-      )
-    )
-    .limit(BATCH)
-  const remove = () =>
-    commit.write((trx) =>
-      trx
-        .deleteFrom(table as 'file')
-        .where(id as 'file_id', 'in', left)
-        .executeTakeFirst()
-    )
-  while ((await remove()).numDeletedRows > 0n);
-}
-
-async function removeUnknown(
-  db: Kysely<Tables>,
-  bytes: FileBytes,
-  writing: ReadonlySet<string>,
-  listed: readonly string[]
-): Promise<void> {
-  // Before the rows are read: a file that is written by now has its row, if it gets one.
-  const written = listed.filter((fileId) => !writing.has(fileId))
-  const rows = await db.selectFrom('file').select('file_id').where('file_id', 'in', written).execute()
-  const known = new Set(rows.map(({ file_id }) => file_id))
-  await bytes.remove(written.filter((fileId) => !known.has(fileId)))
-}
-
 /** The list of sessions, in SQL. */
 export function createSessionIndex(
   db: Kysely<Tables>,
@@ -126,18 +55,29 @@ export function createSessionIndex(
     follow: (key, listener) => entry.follow(key, listener),
     find: (key) => findSession(db, sessionKeyText(key)),
     list: (query) => listSessions(db, query),
-    update: (key, { title, metadata }) =>
-      commit.write(async (trx) => {
+    async cursorAfter(key) {
+      const sessionKey = sessionKeyText(key)
+      const session = await findSession(db, sessionKey)
+      return session && formatSessionCursor({ at: session.updatedAt, key: sessionKey })
+    },
+    create: (key, fields = {}) =>
+      commit.writeAmongOthers((trx) => createSession(trx, key, toChange(fields)).catch(refuse)),
+    update: (key, given) =>
+      commit.writeAmongOthers(async (trx) => {
         const sessionKey = sessionKeyText(key)
-        const change = {
-          updated_at: Date.now(),
-          ...(title !== undefined && { title }),
-          ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) })
-        }
+        const change = { updated_at: Date.now(), ...toChange(given) }
         const row = trx.updateTable('session').set(change).where('session_key', '=', sessionKey)
         await row.where('listed', '=', 1).execute()
         return findSession(trx, sessionKey)
       }),
+    async settings(key) {
+      const sessionKey = sessionKeyText(key)
+      const rows = db.selectFrom('session').select('settings').where('session_key', '=', sessionKey)
+      const json = (await rows.where('listed', '=', 1).executeTakeFirst())?.settings ?? undefined
+      const settings = json === undefined ? undefined : parseStored<SessionSettings>(json)
+      if (json !== undefined && settings === undefined) skipDamaged('session', sessionKey)
+      return settings
+    },
     fork: (key, sessionId, atTurn) =>
       commit.write(async (trx) => {
         const isForked = await forkSession(trx, key, sessionId, atTurn).catch(refuse)
@@ -164,12 +104,41 @@ export function createSessionIndex(
         .selectFrom('session_run')
         .select(['ordinal', 'run_id'])
         .where('session_key', '=', sessionKeyText(key))
-        .where('ordinal', '>', after)
+        .where('ordinal', '>', ordinalBound(after))
         .orderBy('ordinal')
         .limit(limit)
         .execute()
       return rows.map(({ ordinal, run_id: runId }) => ({ ordinal, runId }))
+    },
+    async runsBefore(key, before, limit) {
+      const rows = await db
+        .selectFrom('session_run')
+        .select(['ordinal', 'run_id'])
+        .where('session_key', '=', sessionKeyText(key))
+        .where('ordinal', '<', ordinalBound(before))
+        .orderBy('ordinal', 'desc')
+        .limit(limit)
+        .execute()
+      return rows.map(({ ordinal, run_id: runId }) => ({ ordinal, runId }))
+    },
+    async ordinalOf(key, runId) {
+      const rows = db.selectFrom('session_run').select(['session_key', 'ordinal']).where('run_id', '=', runId)
+      const row = await rows.executeTakeFirst()
+      return row?.session_key === sessionKeyText(key) ? row.ordinal : undefined
     }
+  }
+}
+
+// Callers name bounds that no ordinal reaches, which a column of Postgres does not hold.
+function ordinalBound(ordinal: number) {
+  return sql<number>`cast(${ordinal} as bigint)`
+}
+
+function toChange({ title, metadata, settings }: SessionUpdate) {
+  return {
+    ...(title !== undefined && { title }),
+    ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
+    ...(settings !== undefined && { settings: settings && JSON.stringify(settings) })
   }
 }
 
@@ -210,9 +179,18 @@ export async function createStore(
 
   return {
     log: node ? log : locks.watch(log),
-    runs: { ...createRunStore(db, commit, sweeps.runs, removals), ...backend.runs },
+    runs: { ...createRunStore(db, backend.sources, commit, sweeps.runs, removals), ...backend.runs },
     sessions: {
-      ...createSessionStore(db, commit, skipDamaged, sweeps.sessions, locks, backend.sessionEntry),
+      ...createSessionStore(
+        db,
+        commit,
+        backend.writer,
+        skipDamaged,
+        sweeps.sessions,
+        locks,
+        backend.sessionEntry,
+        node?.newestMessages
+      ),
       ...node?.sessions
     },
     sessionIndex: createSessionIndex(db, commit, skipDamaged, backend.sessionEntry),

@@ -14,12 +14,6 @@ export const STO_ERR_DRIVER_MISSING = createError(
   'A Postgres URL requires the package `pg`: install it with `npm install pg`',
   500
 )
-/** `graphile-worker`, the queue on Postgres, is not installed. */
-export const STO_ERR_QUEUE_MISSING = createError(
-  'STO_ERR_QUEUE_MISSING',
-  'Queued runs on Postgres require the package `graphile-worker`: install it with `npm install graphile-worker`',
-  500
-)
 /** The server of the database does not answer, is starting or stopping, or refuses the connection for now. */
 export const STO_ERR_UNREACHABLE = createError<[string, ErrorOptions?]>(
   'STO_ERR_UNREACHABLE',

@@ -47,7 +47,7 @@ export interface StoreOptions {
 
 /** How long a node may be out of contact; see `NodeLease`. */
 export interface LeaseTimes {
-  /** Milliseconds without contact after which other nodes take its runs; default 10,000. */
+  /** Milliseconds without contact after which other nodes take its runs; default 10,000. A second after a missed beat if its connections are closed. */
   ttl: number
   /** Milliseconds between two contacts; default 2,500. At most a third of `ttl`. */
   beat: number

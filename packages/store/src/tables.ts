@@ -20,6 +20,8 @@ export interface Tables {
     updated_at: number
     status: RunStatus
     epoch: number
+    /** Null for 1, of runs of earlier releases. */
+    format: number | null
     /** Null if it is long: then it is in `run_value`. */
     result: string | null
     error: string | null
@@ -84,6 +86,10 @@ export interface Tables {
     last_run: string | null
     /** 1 if it is in the list of its owner. */
     listed: number
+    /** `SessionSettings` as JSON; null if none were given. */
+    settings: string | null
+    /** On Postgres only: when it had changed last as the sweep found it in use; null before. */
+    checked_at: Generated<number | null>
   }
   session_message: { session_key: string; seq: number; turn_id: string; message: string }
   /**
@@ -241,4 +247,18 @@ export interface Tables {
     /** By the clock of the database. */
     written_at: Generated<Date>
   }
+}
+
+/** Where lists find runs, and sweeps sessions. On SQLite all runs are in `run`, whose indexes have what changes with their state. */
+export interface RunSources {
+  /** Unfinished runs. */
+  readonly open: 'run' | 'run_unfinished'
+  /** Finished runs. */
+  readonly ended: 'run' | 'run_end'
+  /** All runs, by their last change. */
+  readonly changed: 'run' | 'run_change'
+  /** Runs that a page looks at: after that even a short one has a cursor, and a total counts no more. */
+  readonly maxScanned: number
+  /** By which sweeps find sessions that may be old: on Postgres each turn would change an index of the other. */
+  readonly aged: 'updated_at' | 'coalesce(checked_at, created_at)'
 }

@@ -203,7 +203,7 @@ await eachDatabase(t, async (t, make) => {
     const engine = createRunEngine({ stores: first })
     const run = await engine.start(scriptedRunnable([{ type: 'text', text: 'a' }]), 'x')
     await run.result()
-    await damage("update run_part set json = 'x' where seq = 2")
+    await damage("update run_part set json = 'x' where seq > 1")
     t.equal(await codeOf(async () => Array.fromAsync(run.parts())), 'RUN_ERR_DAMAGED')
     await engine.close()
   })

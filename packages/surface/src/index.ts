@@ -1,9 +1,11 @@
 export {
   admitRun,
   DEFAULT_PROVIDER_KEY_HEADERS,
+  mayRun,
   missingScope,
   ProviderKeys,
   requireAllowed,
+  requireCallerOptions,
   requireExposed,
   requireOwnUser,
   toStartOptions,
@@ -12,6 +14,7 @@ export {
 } from './access/admit-run.ts'
 export {
   answerInputs,
+  cancelActiveRun,
   findActiveRun,
   requireRunOf,
   runsOfConversation,
@@ -58,6 +61,8 @@ export {
   type TokenPlace
 } from './access/callers.ts'
 export { logFault } from './access/log-fault.ts'
+export { answerOfText, valueOfText } from './access/text-answer.ts'
+export { readRunnableId, toRunnableId, type NamedRunnable } from './access/runnable-id.ts'
 export {
   LISTED_KINDS,
   mayAnswer,
@@ -84,14 +89,28 @@ export {
 export { bytesReply, describeRoutes, eventsReply, jsonReply } from './openapi/describe-routes.ts'
 export type { OpenApiDocument, Operation, Response, Schema } from './openapi/open-api-document.ts'
 export { refTo } from './openapi/schema-objects.ts'
-export { reserveMemory } from './requests/answer-memory.ts'
+export { reserveLargest, reserveMemory, type Admit } from './requests/answer-memory.ts'
 export { basePathOf, baseUrlOf, originOf, type AddressedRequest } from './requests/base-url.ts'
 export { createIntegerReader, decodeJson, quoteName } from './requests/strict-json.ts'
 export { discardRest } from './requests/discard-rest.ts'
 export { identifyCallers } from './requests/identify-callers.ts'
-export { refuseEarly, refuseFloods } from './requests/guard-scope.ts'
-export { appCodeOf, sendRefusal, toRefusal, type Refusal } from './requests/refuse-requests.ts'
 export {
+  completeHook,
+  refuseEarly,
+  refuseFloods,
+  type EarlyRefusals,
+  type HookAct
+} from './requests/guard-scope.ts'
+export {
+  appCodeOf,
+  nameRequests,
+  refuseUnknownRoutes,
+  sendRefusal,
+  toRefusal,
+  type Refusal
+} from './requests/refuse-requests.ts'
+export {
+  onClientLeft,
   onReplyOver,
   OpenReplies,
   sendJson,
@@ -105,9 +124,29 @@ export {
   encodeLarge,
   EventStream,
   MAX_WHOLE,
-  sendEventStream,
+  openEventStream,
+  type RunProjection,
   type StreamStart
 } from './sse/event-stream.ts'
+export { beginSession, findSession } from './sessions/find-session.ts'
+export { sendMessage, type SendOptions } from './sessions/send-message.ts'
+export {
+  expiryOf,
+  streamSession,
+  type SessionEvents,
+  type SessionStreamOptions
+} from './sessions/session-stream.ts'
+export {
+  findTurn,
+  pageOfItems,
+  partsOf,
+  turnsFrom,
+  turnsOfSession,
+  type ItemPage,
+  type ItemQuery,
+  type ListOrder,
+  type SessionTurn
+} from './sessions/session-turns.ts'
 export {
   createSseStream,
   encodeSse,

@@ -137,6 +137,8 @@ export interface WireDescription extends SurfaceDescription, StrictRules {
   readonly toBody?: RefusalBody
   /** True if the clients of the wire send no cookies, so that those of a browser are ignored; default false. */
   readonly ignoresCookies?: boolean
+  /** A header, in lower case, that has the token of a request without `Authorization`; default: none. */
+  readonly tokenHeader?: string
   /** True if a request repeats a start that was accepted; default: none does. */
   readonly isRepeated?: NonNullable<EarlyRefusals['isRepeated']>
   /** Origins of pages that may call, which the wire itself has checked; default: those of the service. */
@@ -189,10 +191,11 @@ export async function openSurface<S extends WireScopeSettings>(
 
 const ownerOf: EarlyRefusals['ownerOf'] = ({ caller }) => caller.sub
 
-function guardBy({ errors, origins = [], ignoresCookies = false, isRepeated }: WireDescription) {
+function guardBy({ errors, origins = [], ignoresCookies, tokenHeader, isRepeated }: WireDescription) {
   return (scope: FastifyInstance, { runs, policy }: WireSurface<unknown>): void => {
     const pages = origins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])
-    identifyCallers(scope, { ...policy, hosts: [...policy.hosts, ...pages], ignoresCookies }, errors)
+    const hosts = [...policy.hosts, ...pages]
+    identifyCallers(scope, { ...policy, hosts, ...defined({ ignoresCookies, tokenHeader }) }, errors)
     refuseFloods(scope, defined({ runs, ownerOf, isRepeated }))
   }
 }

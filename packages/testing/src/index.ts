@@ -8,6 +8,7 @@ export {
 } from './other-stores-contract.ts'
 export {
   createFailingStores,
+  interceptStores,
   storedRun,
   textEntry,
   type FailingStores,

@@ -80,8 +80,44 @@ export function runQueueContract(t: ContractTest, make: MakeStore<QueueStores>):
     const limited = { ...any, perOwner: 1 }
     t.same(await ownersOf(stores, 4, limited), ['ada', 'anonymous', 'anonymous', undefined])
     await log.append(first!, 1, [textEntry(2)], completed)
+    queue.ended?.(first!)
     t.same(await ownersOf(stores, 2, limited), ['ada', undefined])
     t.equal((await queue.next(any))?.owner, 'ada')
+  })
+
+  test('an owner has one limit for all its runs', async (t, stores) => {
+    const { queue, log } = stores
+    const other = { ...ECHO, name: 'other' }
+    const [first] = await add(
+      stores,
+      queuedRun(),
+      queuedRun({ name: 'other' }),
+      queuedRun({ owner: 'grace' })
+    )
+    const both = { ...any, runnables: [other, ECHO], perOwner: 1 }
+    t.same(await ownersOf(stores, 3, both), ['ada', 'grace', undefined])
+    await log.append(first!, 1, [textEntry(2)], completed)
+    queue.ended?.(first!)
+    t.equal(await queue.next({ ...both, runnables: [ECHO] }), undefined)
+    t.equal((await queue.next(both))?.name, 'other')
+  })
+
+  test('the places of waiting runs close up when others go', async (t, stores) => {
+    const { queue, log, runs } = stores
+    const [first, second, third, last] = await add(stores, queuedRun(), queuedRun(), queuedRun(), queuedRun())
+    await add(stores, queuedRun({ owner: 'grace' }))
+    const placesOf = async () => {
+      const { runs: listed } = await runs.list({ owner: 'ada', limit: 10 })
+      return listed.map(({ queuePosition }) => queuePosition)
+    }
+    t.same(await placesOf(), [4, 3, 2, 1])
+    await queue.withdraw(second!)
+    await log.append(second!, 1, [textEntry(2)], { status: 'canceled', at: 2_000 })
+    queue.ended?.(second!)
+    t.same(await placesOf(), [3, 2, null, 1])
+    t.equal((await queue.next(any))?.runId, first)
+    t.same(await placesOf(), [2, 1, null, null])
+    t.same([(await runs.find(third!))?.queuePosition, (await runs.find(last!))?.queuePosition], [1, 2])
   })
 
   test('calls at once exceed no limit, and give no run twice', async (t, stores) => {

@@ -1,4 +1,4 @@
-import { randomId, type InputOutcome, type StoredInput } from '@svc/contract'
+import { randomId, RUN_FORMAT, type InputOutcome, type StoredInput } from '@svc/contract'
 import { boundedPageContract } from './bounded-page-contract.ts'
 import { codeOf, HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { inputContract } from './input-contract.ts'
@@ -311,6 +311,19 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
       read.push(entry?.part.type === 'text' && entry.part.text)
     }
     t.same(read, texts)
+  })
+
+  test('leaves runs of a later format to those that know it', async (t, { runs, log, lease }) => {
+    const format = RUN_FORMAT + 1
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId, format }))
+    t.equal((await runs.get(runId))?.format, format)
+    t.equal((await runs.find(runId))?.format, format)
+    await lease?.release(runId)
+    t.equal(await runs.lease(runId), undefined)
+    t.same((await runs.listLeft({ limit: 9 })).runs, [])
+    await log.append(runId, 1, [textEntry(1)], completed)
+    t.equal((await runs.get(runId))?.format, format)
   })
 
   test('refuses writes without the lease, and after the end', async (t, { runs, log }) => {

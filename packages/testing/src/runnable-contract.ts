@@ -13,7 +13,7 @@ import {
   type YieldedPart
 } from '@svc/contract'
 import { createContext, createRunEngine } from '@svc/registry'
-import { requirePart } from '@svc/registry/engine'
+import { takePart } from '@svc/registry/engine'
 import type { ContractTest } from './contract-test.ts'
 
 /** Creates a fresh runnable to test; its answer must depend on its input only. */
@@ -65,7 +65,7 @@ export function runnableContract(
     let ended = false
     for await (const part of runnable.stream(input, createContext())) {
       t.ok(!ended, `no ${part.type} after the end`)
-      requirePart(part)
+      takePart(part)
       for (const [index, secret] of secrets.entries())
         t.ok(!JSON.stringify(part).includes(secret), `secret ${index}`)
       ended = isTerminalPart(part)

@@ -60,6 +60,74 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     t.same(await sessionIndex.runs(key, 0, 1), [{ ordinal: 1, runId: first }])
     t.same(await sessionIndex.runs(key, 1, 9), [{ ordinal: 2, runId: second }])
     t.same(await sessionIndex.runs(key, 2, 9), [])
+    t.same(await sessionIndex.runs(key, Number.MAX_SAFE_INTEGER, 9), [])
+    const newestFirst = [
+      { ordinal: 2, runId: second },
+      { ordinal: 1, runId: first }
+    ]
+    t.same(await sessionIndex.runsBefore(key, 3, 9), newestFirst)
+    t.same(await sessionIndex.runsBefore(key, Number.MAX_SAFE_INTEGER, 9), newestFirst, 'all of them')
+    t.same(await sessionIndex.runsBefore(key, 99, 1), [{ ordinal: 2, runId: second }])
+    t.same(await sessionIndex.runsBefore(key, 2, 9), [{ ordinal: 1, runId: first }])
+    t.same(await sessionIndex.runsBefore(key, 1, 9), [])
+    t.same(await sessionIndex.runsBefore({ ...key, name: 'other' }, 9, 9), [])
+    t.same([await sessionIndex.ordinalOf(key, first), await sessionIndex.ordinalOf(key, second)], [1, 2])
+    t.equal(await sessionIndex.ordinalOf({ ...key, name: 'other' }, first), undefined)
+    t.equal(await sessionIndex.ordinalOf(key, 'other'), undefined)
+  })
+
+  test('creates a session before its first run, once', async (t, stores) => {
+    const { sessionIndex, sessions } = stores
+    const settings = { wire: { instructions: HOSTILE_TEXT, tools: [{ name: 'a' }] } }
+    const created = await sessionIndex.create(key, { title: 'T', metadata: { a: '1' }, settings })
+    const fields = { ...key, title: 'T', metadata: { a: '1' }, turns: 0, lastOrdinal: 0, activeRun: null }
+    t.same({ ...created, createdAt: 0, updatedAt: 0 }, { ...fields, createdAt: 0, updatedAt: 0 })
+    t.same(await sessionIndex.find(key), created)
+    t.same(idsOf((await sessionIndex.list({ ...own, sessionId: 's' })).sessions), ['s'])
+    t.same((await sessionIndex.messages(key, { limit: 9 })).messages, [])
+    t.equal(await codeOf(() => sessionIndex.create(key, {})), 'RUN_ERR_SESSION_EXISTS')
+    t.same(await sessionIndex.settings(key), settings)
+
+    const first = await enter(stores, key)
+    await sessions.append(key, first, turn('Hello'), { runId: first, epoch: 1 })
+    const found = (await sessionIndex.find(key))!
+    t.same([found.title, found.turns, found.lastOrdinal, found.activeRun], ['T', 1, 1, first])
+    t.same(await sessionIndex.runs(key, 0, 9), [{ ordinal: 1, runId: first }])
+    t.same(await sessionIndex.settings(key), settings)
+
+    const member = { ...key, name: 'member' }
+    await sessions.append(member, 'r/member', turn('a'))
+    t.equal(await codeOf(() => sessionIndex.create(member)), 'RUN_ERR_SESSION_EXISTS')
+    const untitled = { ...key, sessionId: 'untitled' }
+    await sessionIndex.create(untitled)
+    await sessions.append(untitled, 'r', turn('Hello'))
+    t.equal((await sessionIndex.find(untitled))?.title, 'Hello')
+  })
+
+  test('creates one session of those that are created at once', async (t, { sessionIndex }) => {
+    const all = Array.from({ length: 5 }, () => codeOf(() => sessionIndex.create(key)))
+    const codes = await Promise.all(all)
+    t.equal(codes.filter((code) => code === 'RUN_ERR_SESSION_EXISTS').length, 4)
+    t.ok(codes.includes('none'))
+  })
+
+  test('keeps settings of a session until it is removed, also for its forks', async (t, stores) => {
+    const { sessionIndex, sessions } = stores
+    t.equal(await sessionIndex.settings(key), undefined)
+    await enter(stores, key)
+    await sessions.append(key, 'turn', turn('Hello'))
+    t.equal(await sessionIndex.settings(key), undefined)
+    await sessionIndex.update(key, { settings: { wire: 1 } })
+    await sessionIndex.update(key, { title: 'T' })
+    t.same(await sessionIndex.settings(key), { wire: 1 })
+    const fork = { ...key, sessionId: 'fork' }
+    await sessionIndex.fork(key, 'fork')
+    await sessionIndex.update(key, { settings: null })
+    t.equal(await sessionIndex.settings(key), undefined)
+    t.same(await sessionIndex.settings(fork), { wire: 1 })
+    await sessions.remove(fork)
+    await enter(stores, fork)
+    t.equal(await sessionIndex.settings(fork), undefined)
   })
 
   test('refuses a run that was removed, and leaves no session behind', async (t, { sessionIndex }) => {
@@ -127,6 +195,10 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
       cursor = page.nextCursor
     }
     t.same(paged, order, 'pages have each session once')
+    const [second] = unpaged.slice(1)
+    const cursorAfter = (await sessionIndex.cursorAfter(second!))!
+    t.same(idsOf((await all({ cursor: cursorAfter })).sessions), order.slice(2), 'a page after a session')
+    t.equal(await sessionIndex.cursorAfter({ ...key, sessionId: 'none' }), undefined)
 
     const { nextCursor, sessions: first } = await all({ limit: 2 })
     await later(unpaged[0]!.updatedAt)

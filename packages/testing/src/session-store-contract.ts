@@ -1,4 +1,5 @@
 import type { SessionKey, SessionMessage, SessionStore, Stores, TurnPlace } from '@svc/contract'
+import { RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 import { completed, storedRun, textEntry } from './stored-run.ts'
 
@@ -188,44 +189,88 @@ export function keptTurnContract(
     t.same(order, ['again', 'again', 'next'])
   })
 
-  withStore(t, make, 'gives runs their places in the order of acceptance', async (t, { runs, sessions }) => {
-    const accept = async (ifFree = false) => {
-      const run = storedRun()
-      await runs.create(run)
-      return { runId: run.runId, place: await sessions.place!(key, run.runId, ifFree) }
-    }
-    const [first, second, third] = [await accept(true), await accept(), await accept()]
-    t.same(
-      [first, second, third].map(({ place }) => place.position),
-      [0, 1, 2]
-    )
-    t.same(
-      [first, second, third].map(({ place }) => place.active),
-      [undefined, first.runId, first.runId]
-    )
-    const refused = await accept(true)
-    t.equal(refused.place.active, first.runId)
-    refused.place.leave()
-    const order: string[] = []
-    const moved = Promise.withResolvers<TurnPlace>()
-    const last = (async () => {
-      const end = await sessions.lock(key, never, third.runId, (place) => {
-        if (place.position === 1) moved.resolve(place)
-      })
-      order.push('third')
+  withStore(
+    t,
+    make,
+    'gives runs their places in the order of acceptance',
+    async (t, { runs, log, sessions }) => {
+      const finish = async (runId: string) => log.append(runId, 1, [textEntry(1)], completed)
+      const accept = async (ifFree = false) => {
+        const run = storedRun()
+        await runs.create(run)
+        return { runId: run.runId, place: await sessions.place!(key, run.runId, ifFree) }
+      }
+      const [first, second, third] = [await accept(true), await accept(), await accept()]
+      t.same(
+        [first, second, third].map(({ place }) => place.position),
+        [0, 1, 2]
+      )
+      t.same(
+        [first, second, third].map(({ place }) => place.active),
+        [undefined, first.runId, first.runId]
+      )
+      const refused = await accept(true)
+      t.equal(refused.place.active, first.runId)
+      refused.place.leave()
+      const order: string[] = []
+      const moved = Promise.withResolvers<TurnPlace>()
+      const last = (async () => {
+        const end = await sessions.lock(key, never, third.runId, (place) => {
+          if (place.position === 1) moved.resolve(place)
+        })
+        order.push('third')
+        end()
+        await finish(third.runId)
+      })()
+      await finish(second.runId)
+      second.place.leave()
+      second.place.leave()
+      t.same(await moved.promise, { position: 1, active: first.runId }, 'the line is shorter')
+      const end = await sessions.lock(key, never, first.runId)
+      order.push('first')
       end()
-    })()
-    second.place.leave()
-    second.place.leave()
-    t.same(await moved.promise, { position: 1, active: first.runId }, 'the line is shorter')
-    const end = await sessions.lock(key, never, first.runId)
-    order.push('first')
-    end()
-    await last
-    t.same(order, ['first', 'third'])
-    const free = await accept(true)
-    t.equal(free.place.position, 0, 'the turn is free again')
-    free.place.leave()
+      await finish(first.runId)
+      await last
+      t.same(order, ['first', 'third'])
+      const free = await accept(true)
+      t.equal(free.place.position, 0, 'the turn is free again')
+      await finish(free.runId)
+      free.place.leave()
+    }
+  )
+
+  withStore(t, make, 'keeps the places of runs that are suspended while they wait', async (t, stores) => {
+    const { runs, log, sessions } = stores
+    const ids = [storedRun(), storedRun(), storedRun(), storedRun()].map(({ runId }) => runId)
+    const [first, second, third, fourth] = ids as [string, string, string, string]
+    const place = async (runId: string) => sessions.place!(key, runId)
+    const end = async (runId: string) => log.append(runId, 1, [textEntry(1)], completed)
+    const suspension = new RUN_ERR_SUSPENDED()
+    for (const runId of ids) await runs.create({ ...storedRun(), runId })
+    const places = []
+    for (const runId of ids.slice(0, 3)) places.push(await place(runId))
+    const leave = await sessions.lock(key, never, first)
+    const controller = new AbortController()
+    const waiting = (async () => sessions.lock(key, controller.signal, second))()
+    controller.abort(suspension)
+    t.equal(await waiting.catch((err: unknown) => err), suspension)
+    places[2]!.leave(true)
+    t.equal((await place(fourth)).position, 3)
+    t.same([(await place(third)).position, (await place(second)).position], [2, 1], 'as they were')
+    const order: string[] = []
+    const run = async (runId: string) => {
+      const leave = await sessions.lock(key, never, runId)
+      order.push(runId)
+      leave()
+      await end(runId)
+    }
+    const all = [fourth, third].map(run)
+    leave()
+    await end(first)
+    await sessions.load(key, 1)
+    t.same(order, [], 'a place is kept until its run has ended')
+    await Promise.all([...all, run(second)])
+    t.same(order, [second, third, fourth])
   })
 
   withStore(t, make, 'ends the turn of a suspended run with the run', async (t, { runs, log, sessions }) => {

@@ -110,6 +110,32 @@ export function sessionTreeContract(t: ContractTest, make: MakeStore<IndexStores
     t.same(await history(stores, 'r'), ['a', 'r/1', 'r/2'], 'a turn is saved once')
   })
 
+  test('leaves a turn that begins again out of its own history', async (t, stores) => {
+    const before = async (turnId: string, of = key, from?: Continuation, limit = 1_000) =>
+      textsOf(await stores.sessions.load(of, limit, from, turnId))
+    t.same(await before('a'), [])
+    await save(stores, 'a')
+    t.same(await before('a'), [], 'the only turn')
+    t.same(await before('b'), ['a'], 'a turn that was not saved')
+    for (const runId of ['b', 'c']) await save(stores, runId)
+    t.same(await before('c'), ['a', 'b'])
+    t.same(await before('c', key, undefined, 2), ['b'], 'as many messages as asked for')
+    t.same(await before('b'), ['a'])
+    await save(stores, 'x', 'a')
+    t.same(await before('x'), ['a'])
+    t.same(await before('x', key, { runId: 'x', after: 'a' }), ['a'], 'on a branch')
+    t.same(await before('c', key, { runId: 'c', after: 'b' }), ['a', 'b'])
+    await save(stores, 'y', null)
+    t.same(await before('y', key, { runId: 'y', after: null }), [])
+    await save(stores, 'r', 'c', { turnId: 'r/1' })
+    await save(stores, 'r', 'c', { turnId: 'r/2' })
+    t.same(await before('r/2', key, { runId: 'r', after: 'c' }), ['a', 'b', 'c', 'r/1'])
+    await stores.sessionIndex.fork(key, 'f', 'b')
+    const fork = { ...key, sessionId: 'f' }
+    await save(stores, 'd', undefined, { of: fork })
+    t.same(await before('d', fork), ['a', 'b'])
+  })
+
   test('pages through any branch, and shows where it divides', async (t, stores) => {
     for (const runId of ['a', 'b', 'c']) await save(stores, runId)
     await save(stores, 'b2', 'a')

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  LogEntry,
-  NodeLease,
-  RunResult,
-  RunStore,
-  StoredRun,
-  StoredTask,
-  Stores,
-  StreamLog
+import {
+  RUN_FORMAT,
+  type LogEntry,
+  type NodeLease,
+  type RunResult,
+  type RunStore,
+  type StoredRun,
+  type StoredTask,
+  type Stores,
+  type StreamLog
 } from '@svc/contract'
 import { entryFromJson } from '@svc/contract/stores'
 import type { ContractTest } from './contract-test.ts'
@@ -38,6 +39,7 @@ export function storedRun(fields: Partial<StoredRun> = {}): StoredRun {
     updatedAt: 1_000,
     status: 'submitted',
     epoch: 1,
+    format: RUN_FORMAT,
     result: null,
     error: null,
     cancelRequested: false,
@@ -101,20 +103,10 @@ export interface FailingStores {
 /** Wraps stores, so that a test can make them fail. Subscriptions still work. */
 export function createFailingStores(stores: Stores): FailingStores {
   let fault: Error | undefined
-  const wrap = <T extends object>(store: T): T =>
-    new Proxy({} as T, {
-      get(_, name) {
-        const value: unknown = Reflect.get(store, name)
-        if (typeof value !== 'function' || SUBSCRIPTIONS.has(name)) return value
-        return (...args: unknown[]) => {
-          if (fault !== undefined) throw fault
-          return Reflect.apply(value, store, args) as unknown
-        }
-      }
-    })
-  const wrapped = Object.entries(stores).map(([name, store]) => [name, wrap(store as object)])
   return {
-    stores: Object.fromEntries(wrapped) as Stores,
+    stores: interceptStores(stores, (_port, method) => {
+      if (fault !== undefined && !SUBSCRIPTIONS.has(method)) throw fault
+    }),
     fail(err) {
       fault = err
     },
@@ -124,4 +116,24 @@ export function createFailingStores(stores: Stores): FailingStores {
   }
 }
 
-const SUBSCRIPTIONS = new Set<string | symbol>(['subscribe', 'follow', 'onAdded', 'onRemove'])
+const SUBSCRIPTIONS: ReadonlySet<string> = new Set(['subscribe', 'follow', 'onAdded', 'onRemove'])
+
+/** Wraps stores, so that a test sees each call of a port before it is made; it may throw instead. */
+export function interceptStores(stores: Stores, before: (port: string, method: string) => void): Stores {
+  const wrap = (port: string, store: object) =>
+    new Proxy(
+      {},
+      {
+        get(_, method) {
+          const value: unknown = Reflect.get(store, method)
+          if (typeof value !== 'function') return value
+          return (...args: unknown[]) => {
+            before(port, String(method))
+            return Reflect.apply(value, store, args) as unknown
+          }
+        }
+      }
+    )
+  const wrapped = Object.entries(stores).map(([port, store]) => [port, wrap(port, store as object)])
+  return Object.fromEntries(wrapped) as Stores
+}

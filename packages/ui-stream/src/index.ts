@@ -1,4 +1,4 @@
-export { WireOptionsSchema as UiStreamOptionsSchema, type WireOptions as UiStreamOptions } from '@svc/surface'
+export { UiStreamOptionsSchema, type UiStreamOptions } from './options.ts'
 export { default } from './plugin.ts'
 export { UiChunkSchema, type ChatMetadata, type UiChunk } from './wire/chunks.ts'
 export type { UiMessage, UiPart } from './wire/messages.ts'

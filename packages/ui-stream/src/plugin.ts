@@ -1,14 +1,9 @@
-import {
-  CONVERSATION_DEFAULTS,
-  openSurface,
-  resolveWireOptions,
-  type WireDescription,
-  type WireOptions
-} from '@svc/surface'
+import { CONVERSATION_DEFAULTS, openSurface, type WireDescription } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { chatRoutes } from './chat/chat-routes.ts'
 import { titleOf } from './chat/chat-schemas.ts'
+import { resolveOptions, type UiStreamOptions } from './options.ts'
 import { errors } from './surface-errors.ts'
 
 const WIRE: WireDescription = {
@@ -27,9 +22,10 @@ const WIRE: WireDescription = {
 }
 
 /** Agents, teams and workflows as chats of the AI SDK; adds a run engine to an app that has none. */
-async function uiStream(app: FastifyInstance, options: WireOptions & RegisterOptions): Promise<void> {
-  await openSurface(app, WIRE, resolveWireOptions(options, errors.BadOption), {
-    add: chatRoutes
+async function uiStream(app: FastifyInstance, options: UiStreamOptions & RegisterOptions): Promise<void> {
+  const { steeringMessages, ...settings } = resolveOptions(options)
+  await openSurface(app, WIRE, settings, {
+    add: (scope, surface) => chatRoutes(scope, { ...surface, steeringMessages })
   })
 }
 

@@ -298,7 +298,7 @@ export class VoiceAgent extends BaseRunnable implements VoiceRunnable {
 
   converse(link: VoiceLink, context: RunContext): AsyncGenerator<YieldedPart, void> {
     const records = this.#plan.record ? 'both' : 'none'
-    return reportRun(this, context, () => this.#call(link, context, records))
+    return reportRun(this, context, this.#call(link, context, records))
   }
 
   protected override async *execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {

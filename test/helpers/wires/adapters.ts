@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { a2aWires } from './a2a.ts'
 import { agUiWire } from './ag-ui.ts'
 import { httpWire } from './http.ts'
+import { managedAgentsWire } from './managed-agents.ts'
 import { mcpWires } from './mcp.ts'
 import { openAiWires } from './openai-responses.ts'
 import { sockets } from './sockets.ts'
@@ -16,7 +17,8 @@ export const ADAPTERS: readonly WireAdapter[] = [
   uiStreamWire,
   mcpWires,
   agUiWire,
-  openAiWires
+  openAiWires,
+  managedAgentsWire
 ]
 
 /** Packages with a surface that is none of these, with the reason. */

@@ -52,8 +52,9 @@ export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
     })
     return named.finally(() => pending.delete(label))
   }
+  const reaching = wires.filter((wire) => hasSession || wire.needsSession !== true)
   const choose = (act: Act, from: Random, asked?: Asked): Wire => {
-    const able = wires.filter((wire) => wire.cannot?.(act, job, asked) === undefined)
+    const able = reaching.filter((wire) => wire.cannot?.(act, job, asked) === undefined)
     const others = able.filter((wire) => wire !== starter)
     return from.pick(others.length > 0 ? others : able)
   }
@@ -72,7 +73,7 @@ export async function conductRun(conduct: Conduct): Promise<ConductedRun> {
       beyond: (seq) => log.beyond(seq),
       progress: () => log.progress()
     }
-    const watchers = wires.filter((wire) => wire.cannot?.('watch', job) === undefined)
+    const watchers = reaching.filter((wire) => wire.cannot?.('watch', job) === undefined)
     const watch = (how: 'from the start' | 'late') =>
       watchers.map(async (wire): Promise<WireReport> => {
         const report = during(`watch ${wire.name} ${how}`, wire.watch(run, how === 'late', random.next()))

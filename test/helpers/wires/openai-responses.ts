@@ -1,7 +1,16 @@
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
+import type { Awaitable } from '@svc/contract'
 import OpenAI from 'openai'
-import type { Response, ResponseInputItem, ResponseOutputItem } from 'openai/resources/responses/responses'
+import type {
+  Response,
+  ResponseCreateParamsStreaming,
+  ResponseInputItem,
+  ResponseOutputItem
+} from 'openai/resources/responses/responses'
+import { ResponsesWS } from 'openai/resources/responses/ws'
 import { answerTo } from '../../../bench/soak/agents/plan.ts'
+import { AgentsWire } from './openai-agents.ts'
 import { ChatWire } from './openai-chat.ts'
 import { approvalLine, outcomeOfError, questionLine } from './report-of-log.ts'
 import { askedIn, firstResponse, responsesOf, type AskedItem } from './response-chain.ts'
@@ -17,15 +26,23 @@ import {
   type WireRun
 } from './wire.ts'
 
-/** The Responses API and Chat Completions with the client of OpenAI. */
+/** The Responses API, Chat Completions and the Agents API with the client of OpenAI. */
 export const openAiWires: WireAdapter = {
   package: '@svc/openai',
   async register(app, registry) {
     await app.register(openAi, { prefix: '/v1', registry, clientTools: true })
+    await app.register(openAiAgents, { prefix: '/v1', registry, clientTools: true })
   },
   async connect(origin) {
     const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'none', maxRetries: 0 })
-    return [new ResponsesWire(client), new ChatWire(origin, client)]
+    return [
+      new ResponsesWire('Responses', client, (asked) =>
+        client.responses.create({ ...asked, background: true, stream: true })
+      ),
+      new ResponsesWire('Responses over a WebSocket', client, (asked) => overSocket(client, asked)),
+      new ChatWire(origin, client),
+      new AgentsWire(client)
+    ]
   }
 }
 
@@ -37,8 +54,27 @@ const REASONS: Readonly<Record<string, string>> = {
   max_messages: 'max-steps'
 }
 
+type AskedResponse = Omit<ResponseCreateParamsStreaming, 'stream'>
+type Begin = (asked: AskedResponse) => Awaitable<AsyncIterable<object>>
+
+/** The events of a response over a connection of its own. */
+async function* overSocket(client: OpenAI, asked: AskedResponse): AsyncGenerator<object> {
+  const socket = new ResponsesWS(client)
+  try {
+    socket.send({ ...asked, type: 'response.create' })
+    for await (const next of socket.stream()) {
+      if (next.type === 'error') throw next.error
+      if (next.type !== 'message') continue
+      yield next.message
+      if (['response.completed', 'response.incomplete', 'response.failed'].includes(next.message.type)) return
+    }
+  } finally {
+    socket.close()
+  }
+}
+
 class ResponsesWire implements Wire {
-  readonly name = 'Responses'
+  readonly name: string
   readonly answersByPlan = true
   readonly hides = {
     order: 'a call of the service stands where it ends, if it waits for an answer',
@@ -47,24 +83,26 @@ class ResponsesWire implements Wire {
     structured: 'the text is its JSON'
   }
   readonly #client: OpenAI
+  readonly #begin: Begin
 
-  constructor(client: OpenAI) {
+  constructor(name: string, client: OpenAI, begin: Begin) {
+    this.name = name
     this.#client = client
+    this.#begin = begin
   }
 
   async start(job: WireJob): Promise<StartedRun> {
     const { id, input, sessionId = `conversation-${id}`, callsClient } = job
-    const events = await this.#client.responses.create({
+    const events = await this.#begin({
       model: modelOf(job),
       input,
       conversation: sessionId,
-      background: true,
-      stream: true,
       ...(callsClient && { tools: TOOLS })
     })
     const begun = Promise.withResolvers<string>()
     const read = async () => {
-      for await (const event of events) if ('response' in event) begun.resolve(event.response.id)
+      for await (const event of events)
+        if ('response' in event) begun.resolve((event as { response: Response }).response.id)
       return undefined
     }
     const rest = read()

@@ -100,6 +100,8 @@ export interface Wire {
   readonly answersItself?: boolean
   /** False if the conversation of the runs that it starts is kept by its client, so that no session has them. Default true. */
   readonly keepsTurns?: boolean
+  /** True if its clients reach runs by their sessions only. Default false. */
+  readonly needsSession?: boolean
   /** True if its clients answer as the plan of the run has it, whatever they are asked to. Default false. */
   readonly answersByPlan?: boolean
   /** True if the service takes its answers to a run one after another. Default false. */

@@ -1,4 +1,4 @@
-import { isPromise, type Principal, type RunLog } from '@svc/contract'
+import { andThen, type Principal, type RunLog } from '@svc/contract'
 import { logFault, originOf, ProviderKeys, reserveMemory, toChallenge, type OpenReplies } from '@svc/surface'
 import type { Answer, Call, Caller, InlineFiles, OperationName } from '../model/requests.ts'
 import { errors } from '../surface-errors.ts'
@@ -39,28 +39,26 @@ export function perform(
   const extensions = activateExtensions(surface.extensions, codec.extensionHeader, caller, answer)
   const decoded = codec.decode[name](params)
   const tenant = codec.tenantOf(params)
-  const served = tenant === undefined ? surface : toTenant(surface, tenant)
-  return isPromise(served) ? served.then(handle) : handle(served)
+  if (tenant === undefined) return handle(surface)
+  const served = toTenant(surface, tenant)
+  return andThen(served, handle)
 
   function handle(within: Surface) {
     return operation.handle(within, new RequestCall(within, caller, answer, codec, extensions), decoded)
   }
 }
 
-// A class: an object literal would define its accessor again for every request.
+// A class: an object literal would define its accessors again for every request.
 class RequestCall implements Call {
   readonly principal: Principal
   readonly log: RunLog
-  readonly version: ProtocolVersion
-  readonly endsWhenWaiting: boolean
-  readonly hasNoCardError: boolean
-  readonly encodeCard: Call['encodeCard']
   readonly extensions: readonly string[]
   readonly exposeToolResults: boolean
   readonly inline: InlineFiles | undefined
   readonly #surface: Pick<Surface, 'fileUrl' | 'providerKeyHeaders'>
   readonly #caller: Caller
   readonly #answer: Answer
+  readonly #codec: Codec
   #keyed: Call['keyed'] | undefined
 
   constructor(
@@ -72,16 +70,29 @@ class RequestCall implements Call {
   ) {
     this.principal = caller.caller
     this.log = caller.log
-    this.version = codec.version
-    this.endsWhenWaiting = codec.endsWhenWaiting
-    this.hasNoCardError = codec.hasNoCardError
-    this.encodeCard = codec.encode.extendedCard
     this.extensions = extensions
     this.exposeToolResults = surface.exposeToolResults
     this.inline = surface.inline
     this.#surface = surface
     this.#caller = caller
     this.#answer = answer
+    this.#codec = codec
+  }
+
+  get version(): ProtocolVersion {
+    return this.#codec.version
+  }
+
+  get endsWhenWaiting(): boolean {
+    return this.#codec.endsWhenWaiting
+  }
+
+  get hasNoCardError(): boolean {
+    return this.#codec.hasNoCardError
+  }
+
+  get encodeCard(): Call['encodeCard'] {
+    return this.#codec.encode.extendedCard
   }
 
   get origin(): string {

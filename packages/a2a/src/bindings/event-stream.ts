@@ -1,4 +1,5 @@
-import { isPromise, isShort, type Awaitable, type LogEntry } from '@svc/contract'
+import { isPromise, isShort, randomId, type Awaitable, type LogEntry } from '@svc/contract'
+import { encodeText, sizeOfEntry } from '@svc/contract/stores'
 import {
   createSseStream,
   encodeEntry,
@@ -31,11 +32,16 @@ export function createEventStream(
   })
 }
 
+/** A text that no event has. */
+const MARK = randomId()
+
 class EventProjection implements SseProjection {
   readonly head: string | Iterable<string>
   readonly #stream: TaskStream
   readonly #frame: Frame
   readonly #framing: { before: string; after: string }
+  // What the messages of texts that continue the answer have before and after the JSON of the text; undefined before the first of them.
+  #around: readonly string[] | undefined
 
   constructor(stream: TaskStream, frame: Frame) {
     const { before = '', after = '' } = frame
@@ -53,9 +59,20 @@ class EventProjection implements SseProjection {
   }
 
   encode(entry: LogEntry): Awaitable<string | Iterable<string>> {
+    const { part } = entry
+    const isText = part.type === 'text' && sizeOfEntry(entry) <= MAX_WHOLE
+    if (isText && this.#around !== undefined && this.#stream.continueText(part))
+      return this.#around[0] + encodeText(entry, part.text) + this.#around[1]
     const events = this.#stream.next(entry)
     if (isPromise(events)) return events.then((all) => this.#inPieces(all))
+    if (isText) this.#around ??= this.#surround(events[0])
     return encodeEntry(entry, events.map(this.#frame.encode), this.#framing)
+  }
+
+  #surround(event: TaskEvent | undefined): readonly string[] | undefined {
+    if (event?.type !== 'artifact' || !event.append) return undefined
+    const marked = { ...event, artifact: { ...event.artifact, parts: [{ text: MARK }] } }
+    return encodeEvents([this.#frame.encode(marked)], this.#framing).split(JSON.stringify(MARK))
   }
 
   #inPieces(events: readonly TaskEvent[]): Iterable<string> {

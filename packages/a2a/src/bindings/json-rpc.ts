@@ -2,7 +2,6 @@ import { quoteName, sendJson, SSE_HEADERS } from '@svc/surface'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { A2A_ERR_BAD_REQUEST, A2A_ERR_UNKNOWN_METHOD, A2A_ERR_VERSION } from '../errors.ts'
 import type { OperationName } from '../model/requests.ts'
-import type { TaskEvent } from '../model/task.ts'
 import { isStreaming, OPERATION_NAMES, OPERATIONS } from '../operations.ts'
 import type { TaskStream } from '../tasks/task-stream.ts'
 import { codecFor, type BindingName } from '../wire/codec-for.ts'
@@ -138,7 +137,10 @@ async function answerRpc(binding: Binding, request: FastifyRequest, reply: Fasti
     // Before the method is looked up: it may be one of that version.
     if (negotiated.refusal !== undefined) throw negotiated.refusal
     const method = requireServed(call.method, known, versions)
-    return await execute(binding, method, call, request, reply)
+    const result = await perform(binding, method.name, method.codec, readParams(call), request, reply)
+    return call.id === undefined
+      ? reply.code(204).send()
+      : sendResult(binding, method, call.id, result, reply)
   } catch (err) {
     if (call !== undefined && call.id === undefined) return acknowledge(err, request, reply)
     return refuseRpc(err, codec, idOf(err) ?? id, request, reply, refusesAsStream(call, request))
@@ -161,27 +163,27 @@ export function refuseRpc(
   return reply.type('application/json; charset=utf-8').send(json)
 }
 
-async function execute(
-  binding: Binding,
+function readParams({ params }: RpcCall): Record<string, unknown> {
+  if (typeof params === 'object' && params !== null && !Array.isArray(params))
+    return params as Record<string, unknown>
+  throw badParams('', 'Expected object')
+}
+
+function sendResult(
+  { surface, streams }: Binding,
   { name, codec }: Method,
-  { id, params }: RpcCall,
-  request: FastifyRequest,
+  id: string,
+  result: unknown,
   reply: FastifyReply
-) {
-  if (typeof params !== 'object' || params === null || Array.isArray(params))
-    throw badParams('', 'Expected object')
-  const result = await perform(binding, name, codec, params as Record<string, unknown>, request, reply)
-  if (id === undefined) return reply.code(204).send()
+): FastifyReply | ReadableStream<string> {
   const before = `{"jsonrpc":"2.0","id":${id},"result":`
   if (!isStream(name, result)) {
     const encode = codec.encode[name] as (value: unknown) => unknown
-    reply.type('application/json; charset=utf-8')
-    return sendJson(binding.streams, reply, encode(result), before, '}')
+    return sendJson(streams, reply, encode(result), before, '}')
   }
-  binding.streams.add(reply.raw)
-  const encode = (event: TaskEvent) => codec.encodeEvent(event)
-  const stream = createEventStream(binding.surface, result, { encode, before, after: '}' })
-  return reply.headers(SSE_HEADERS).send(stream)
+  streams.add(reply.raw)
+  reply.headers(SSE_HEADERS)
+  return createEventStream(surface, result, { encode: codec.encodeEvent, before, after: '}' })
 }
 
 function requireServed(name: string, method: Method | undefined, served: readonly ProtocolVersion[]): Method {

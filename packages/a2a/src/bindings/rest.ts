@@ -105,10 +105,8 @@ async function answer(
       (codec.encode[name] as (value: unknown) => unknown)(result)
     )
   binding.streams.add(reply.raw)
-  const stream = createEventStream(binding.surface, result as TaskStream, {
-    encode: (event) => codec.encodeEvent(event)
-  })
-  return reply.headers(SSE_HEADERS).send(stream)
+  reply.headers(SSE_HEADERS)
+  return createEventStream(binding.surface, result as TaskStream, { encode: codec.encodeEvent })
 }
 
 // For its caller alone, who asks each time whether it has changed. Section 13.3.

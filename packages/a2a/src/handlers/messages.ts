@@ -1,4 +1,4 @@
-import { RunResultBuilder } from '@svc/contract'
+import { RunResultBuilder, type Awaitable, type RunResult, type RunSummary } from '@svc/contract'
 import { A2A_ERR_TASK_NOT_FOUND } from '../errors.ts'
 import { acceptMessage } from '../messages/accept-message.ts'
 import { replyAlone } from '../messages/reply-alone.ts'
@@ -6,7 +6,7 @@ import type { Call, Outputs, SendRequest } from '../model/requests.ts'
 import { isInterruptedState, type Reply } from '../model/task.ts'
 import type { Surface } from '../service/surface.ts'
 import { taskStateOf } from '../tasks/task-events.ts'
-import { readTask, type KnownTask, type TaskRun } from '../tasks/read-task.ts'
+import { readTask, type TaskRun } from '../tasks/read-task.ts'
 import { openReplyStream, openNewStream, openStream, type TaskStream } from '../tasks/task-stream.ts'
 
 /** Milliseconds until a client that does not wait gets the task, if its agent replies with messages. */
@@ -18,37 +18,43 @@ const AT_ONCE = 1_000
  */
 export async function send(surface: Surface, call: Call, request: SendRequest): Promise<Reply> {
   const accepted = await acceptMessage(surface, call, request)
-  const { run, messages, storeTask } = accepted
+  const { run, messages, mayReplyAlone } = accepted
   if (accepted.isOfAnother) return toBareTask(run)
   const outputs = toOutputs(call, request)
-  const replyWith = async (record: TaskRun, known: KnownTask): Promise<Reply> => {
-    const view = { historyLength: request.historyLength }
-    return { type: 'task', task: await readTask(surface, record, outputs, view, known) }
-  }
-  if (!request.wait && storeTask === undefined) {
-    const isNew = messages !== undefined
-    return replyWith(run, { messages, ...(isNew && { result: new RunResultBuilder().build() }) })
+  const view = { historyLength: request.historyLength }
+  if (!request.wait && !mayReplyAlone) {
+    const result = messages && new RunResultBuilder().build()
+    return { type: 'task', task: await readTask(surface, run, outputs, view, { messages, result }) }
   }
   const settled = accepted.settled()
-  if (storeTask !== undefined) {
+  if (mayReplyAlone) {
     const limit = request.wait ? surface.replyTimeout : Math.min(surface.replyTimeout, AT_ONCE)
     const message = await replyAlone(surface, outputs, accepted, settled, limit)
     if (message !== undefined) return { type: 'message', message }
   }
   const result = request.wait ? await settled : undefined
-  const now = await surface.runs.find(run.runId)
+  const now = await findNow(surface, run.runId, result)
   if (now === undefined) throw new A2A_ERR_TASK_NOT_FOUND()
-  return replyWith(now, { messages, result })
+  return { type: 'task', task: await readTask(surface, now, outputs, view, { messages, result }) }
+}
+
+// The end of a run that has its result here needs no recovery.
+function findNow(
+  { runs }: Surface,
+  runId: string,
+  result: RunResult | undefined
+): Awaitable<RunSummary | undefined> {
+  return result === undefined ? runs.find(runId) : runs.stores.runs.find(runId)
 }
 
 /** Accepts a message and streams its task until it ends or waits for input, or the answer alone. */
 export async function stream(surface: Surface, call: Call, request: SendRequest): Promise<TaskStream> {
   const accepted = await acceptMessage(surface, call, request)
-  const { run, messages, storeTask } = accepted
+  const { run, messages } = accepted
   if (accepted.isOfAnother) return openReplyStream(run.runId, toBareTask(run))
   const outputs = toOutputs(call, request)
   const view = { historyLength: request.historyLength }
-  if (storeTask !== undefined) {
+  if (accepted.mayReplyAlone) {
     const message = await replyAlone(surface, outputs, accepted, accepted.settled(), surface.replyTimeout)
     if (message !== undefined) return openReplyStream(run.runId, { type: 'message', message })
   } else if (messages !== undefined) {
@@ -62,9 +68,25 @@ function toBareTask(run: TaskRun): Reply {
   return { type: 'task', task: { id, contextId, status: { state: taskStateOf(run) } } }
 }
 
-// As the client accepts them.
 function toOutputs(call: Call, { acceptedOutputModes: accepted }: SendRequest): Outputs {
-  if (accepted === undefined) return call
-  const { exposeToolResults, inline } = call
-  return { accepted, exposeToolResults, inline, fileUrl: (taskId, fileId) => call.fileUrl(taskId, fileId) }
+  return accepted === undefined ? call : new AcceptedOutputs(call, accepted)
+}
+
+// As the client accepts them.
+class AcceptedOutputs implements Outputs {
+  readonly accepted: readonly string[]
+  readonly exposeToolResults: boolean
+  readonly inline: Outputs['inline']
+  readonly #call: Call
+
+  constructor(call: Call, accepted: readonly string[]) {
+    this.accepted = accepted
+    this.exposeToolResults = call.exposeToolResults
+    this.inline = call.inline
+    this.#call = call
+  }
+
+  fileUrl(taskId: string, fileId: string): string {
+    return this.#call.fileUrl(taskId, fileId)
+  }
 }

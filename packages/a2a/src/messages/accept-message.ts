@@ -1,5 +1,6 @@
 import {
   isLateAnswer,
+  isPromise,
   isTerminalStatus,
   randomId,
   reachesOwner,
@@ -21,7 +22,7 @@ import { taskStateOf, waitingState } from '../tasks/task-events.ts'
 import { badParams } from '../wire/decode-params.ts'
 import { chooseAgent, lastTaskOf, readAgentName, requireMayRun, type FindLast } from './choose-agent.ts'
 import { joinTask, requireInputModes, requireOutputModes, requireRun } from './join-task.ts'
-import { startTask, waitUntilSettled, type Accepted } from './start-task.ts'
+import { ReachedTask, startTask, type Accepted } from './start-task.ts'
 import {
   hasMessage,
   hasStarted,
@@ -319,41 +320,78 @@ function isRepeated(
  * @throws what `answerTask`, `chooseAgent` and `RunEngine.start` throw, A2A_ERR_EXTENSION_REQUIRED, A2A_ERR_FORBIDDEN,
  * A2A_ERR_NO_PUSH, A2A_ERR_CONTENT_TYPE
  */
-export async function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
-  const { push, message } = request
+export function acceptMessage(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { push } = request
   requireExtensions(surface.extensions, call.extensions)
-  if (push !== undefined) await requirePushes(surface).check(push.url, call.principal.sub)
-  const key = toStartKey(message, surface, call) && `message ${call.principal.sub} ${message.messageId}`
+  if (push === undefined) return acceptOnce(surface, call, request)
+  const checked = requirePushes(surface).check(push.url, call.principal.sub)
+  return checked.then(() => acceptOnce(surface, call, request))
+}
+
+function acceptOnce(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { message } = request
+  if (toStartKey(message, surface, call) === undefined) return dispatch(surface, call, request)
+  const key = `message ${call.principal.sub} ${message.messageId}`
   return inTurn(surface.turns, key, () => dispatch(surface, call, request))
 }
 
-async function dispatch(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
-  const { push, message } = request
-  const { taskId, contextId } = message
-  if (taskId !== undefined) {
-    const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
-    if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request))
-    if (!reachesOwner(call.principal, run.owner))
-      return { run, isOfAnother: true, settled: async () => undefined }
-    if (push !== undefined) await surface.pushes!.add(run, push, call)
-    return { run, settled: () => waitUntilSettled(surface.runs, run.runId) }
-  }
-  const findLast = contextId === undefined ? undefined : lastTaskOf(surface, call, contextId)
-  const answer = findLast && (await asAnswer(surface, call, request, findLast))
-  if (answer !== undefined) return dispatch(surface, call, answer)
-  const agent = await chooseAgent(surface, call, request, findLast)
-  await requireMayRun(surface, call, agent)
-  requireInputModes(surface, agent, message.parts)
+function dispatch(surface: Surface, call: Call, request: SendRequest): Promise<Accepted> {
+  const { taskId, contextId } = request.message
+  if (taskId !== undefined) return reachTask(surface, call, request, taskId)
+  return contextId === undefined
+    ? chooseAndStart(surface, call, request)
+    : continueContext(surface, call, request, contextId)
+}
+
+async function reachTask(
+  surface: Surface,
+  call: Call,
+  request: SendRequest,
+  taskId: string
+): Promise<Accepted> {
+  const { push } = request
+  const run = await inTurn(surface.turns, `task ${taskId}`, () => answerTask(surface, call, request))
+  if (run === undefined) return dispatch(surface, call, await asOwnTask(surface, request))
+  const isOfAnother = !reachesOwner(call.principal, run.owner)
+  if (push !== undefined && !isOfAnother) await surface.pushes!.add(run, push, call)
+  return new ReachedTask(surface.runs, run, isOfAnother)
+}
+
+async function continueContext(
+  surface: Surface,
+  call: Call,
+  request: SendRequest,
+  contextId: string
+): Promise<Accepted> {
+  const findLast = lastTaskOf(surface, call, contextId)
+  const answer = await asAnswer(surface, call, request, findLast)
+  return answer === undefined
+    ? chooseAndStart(surface, call, request, findLast)
+    : dispatch(surface, call, answer)
+}
+
+// Awaits nothing that is known at once, as where one agent is exposed and no policy is set.
+async function chooseAndStart(
+  surface: Surface,
+  call: Call,
+  request: SendRequest,
+  findLast?: FindLast
+): Promise<Accepted> {
+  const choosing = chooseAgent(surface, call, request, findLast)
+  const agent = isPromise(choosing) ? await choosing : choosing
+  const allowing = requireMayRun(surface, call, agent)
+  if (isPromise(allowing)) await allowing
+  requireInputModes(surface, agent, request.message.parts)
   requireOutputModes(surface, agent, request)
   return startTask(surface, call, request, agent)
 }
 
 const NEVER = new AbortController().signal
 
-/** Runs actions with the same key one after another; without a key, at once. */
-async function inTurn<T>(turns: KeyedLock, key: string | undefined, act: () => Promise<T>): Promise<T> {
-  if (key === undefined) return act()
-  const release = await turns.lock(key, NEVER)
+/** Runs actions with the same key one after another. */
+async function inTurn<T>(turns: KeyedLock, key: string, act: () => Promise<T>): Promise<T> {
+  const locking = turns.lock(key, NEVER)
+  const release = isPromise(locking) ? await locking : locking
   try {
     return await act()
   } finally {

@@ -60,22 +60,32 @@ export function readAgentName({ message, metadata }: SendRequest): string | unde
  * first.
  * @throws A2A_ERR_BAD_PARAMS, A2A_ERR_UNSUPPORTED
  */
-export async function chooseAgent(
+export function chooseAgent(
   surface: Surface,
   call: Call,
   request: SendRequest,
   findLast: FindLast | undefined
+): Awaitable<Runnable> {
+  const all = surface.exposed.all()
+  const named = readAgentName(request)
+  if (named !== undefined) return requireNamed(surface, named, all)
+  const [first] = all
+  if (first === undefined) throw new A2A_ERR_UNSUPPORTED('no agent is exposed')
+  return all.length === 1 ? first : chooseOfSeveral(surface, call, request, findLast, first)
+}
+
+async function requireNamed({ exposed }: Surface, name: string, all: readonly Runnable[]): Promise<Runnable> {
+  return (await exposed.find(name)) ?? refuseAgent('message.metadata.agentName', name, all)
+}
+
+async function chooseOfSeveral(
+  surface: Surface,
+  call: Call,
+  { message: { parts, contextId } }: SendRequest,
+  findLast: FindLast | undefined,
+  first: Runnable
 ): Promise<Runnable> {
   const { exposed } = surface
-  const named = readAgentName(request)
-  const all = exposed.all()
-  const [first] = all
-  if (named !== undefined)
-    return (await exposed.find(named)) ?? refuseAgent('message.metadata.agentName', named, all)
-  if (first === undefined) throw new A2A_ERR_UNSUPPORTED('no agent is exposed')
-  if (all.length === 1) return first
-
-  const { parts, contextId } = request.message
   const mentioned = await exposed.mentionedIn(textOf(parts))
   if (mentioned !== undefined || contextId === undefined || findLast === undefined) return mentioned ?? first
   const last = await lastOfContext(surface, call, contextId, findLast)
@@ -106,10 +116,10 @@ async function lastOfContext(
 }
 
 /** @throws A2A_ERR_FORBIDDEN unless the policy allows the caller to run the agent */
-export async function requireMayRun(
+export function requireMayRun(
   { policy }: Pick<Surface, 'policy'>,
   { principal }: Call,
   { kind, name }: Pick<Runnable, 'kind' | 'name'>
-): Promise<void> {
-  await requireAllowed({ policy, errors: errors }, principal, 'run', { kind, name })
+): Awaitable<void> {
+  return requireAllowed({ policy, errors }, principal, 'run', { kind, name })
 }

@@ -24,7 +24,8 @@ export function requireInputModes(
   parts: readonly MessagePart[]
 ): void {
   const modes = card?.inputModes ?? inputModes
-  for (const [index, part] of parts.entries()) {
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index]!
     if (hasPart(modes, part)) continue
     const type = part.mediaType ?? ('data' in part ? 'application/json' : 'text/plain')
     const given = JSON.stringify(type.slice(0, 100))

@@ -14,14 +14,15 @@ import type { Accepted } from './start-task.ts'
 export async function replyAlone(
   surface: Surface,
   outputs: Outputs,
-  { run, storeTask }: Accepted,
+  accepted: Accepted,
   settled: Promise<RunResult | undefined>,
   limit: number
 ): Promise<Message | undefined> {
+  const { run } = accepted
   const result = (await within(limit, settled)) ?? (await readCompleted(surface, run.runId))
   if (result !== undefined && result.finishReason !== 'canceled')
     return replyMessage(run, await toReplyParts(result, run.runId, outputs))
-  await storeTask?.()
+  await accepted.store()
   return undefined
 }
 

@@ -6,7 +6,6 @@ import {
   type Envelope,
   type LogEntry,
   type PartType,
-  type RunInput,
   type Runnable,
   type RunResult,
   type RunSummary,
@@ -32,7 +31,7 @@ import {
 import { toInput } from './choose-agent.ts'
 
 /** Resolves when a run has ended or waits for its client, always with undefined. @throws RUN_ERR_STORE */
-export async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {
+async function waitUntilSettled(runs: RunEngine, runId: string): Promise<undefined> {
   const reader = new LogReader(runs, runId)
   try {
     for (;;) {
@@ -65,15 +64,122 @@ function isSettled(run: RunSummary | undefined): boolean {
 /** The run of an accepted message. */
 export interface Accepted {
   /** The record at that time. */
-  run: TaskRun
+  readonly run: TaskRun
   /** True if the caller may answer what the task asks, but not read it: the reply is its state alone. */
-  isOfAnother?: boolean
+  readonly isOfAnother: boolean
   /** The messages of a new task. */
-  messages?: readonly Message[]
+  readonly messages: readonly Message[] | undefined
+  /** True while the task is not stored, since a message alone may be the reply. */
+  readonly mayReplyAlone: boolean
   /** Resolves when the run has ended or waits for its client, with its result if that needs no reading. */
   settled(): Promise<RunResult | undefined>
-  /** Stores the task; undefined if it is stored, and no message alone can be the reply. */
-  storeTask?: (() => Promise<void>) | undefined
+  /** Stores the task, if no message alone was the reply. */
+  store(): Awaitable<void>
+}
+
+/** A task that a message has reached, which began before. */
+export class ReachedTask implements Accepted {
+  readonly run: RunSummary
+  readonly isOfAnother: boolean
+  readonly messages = undefined
+  readonly mayReplyAlone = false
+  readonly #runs: RunEngine
+
+  constructor(runs: RunEngine, run: RunSummary, isOfAnother = false) {
+    this.run = run
+    this.isOfAnother = isOfAnother
+    this.#runs = runs
+  }
+
+  settled(): Promise<undefined> {
+    return waitUntilSettled(this.#runs, this.run.runId)
+  }
+
+  store(): void {}
+}
+
+/** The task of a message that starts a run, or has started it before. */
+class StartedTask implements Accepted {
+  run: TaskRun
+  readonly isOfAnother = false
+  messages: readonly Message[] | undefined
+  mayReplyAlone: boolean
+  readonly #surface: Surface
+  readonly #call: Call
+  // What the task keeps of the message.
+  readonly #kept: readonly Message[]
+  readonly #push: SendRequest['push']
+  readonly #agent: Runnable
+  readonly #started: Run
+  readonly #asking: Asking
+
+  constructor(
+    surface: Surface,
+    call: Call,
+    { message, push }: SendRequest,
+    agent: Runnable,
+    started: Run,
+    asking: Asking
+  ) {
+    const first = withId(message)
+    const { record } = surface.runs
+    this.run = toNewRecord(started, agent)
+    this.#kept = [record.input ? withoutKeys(withoutBytes(first), call) : withoutContent(first)]
+    this.messages = this.#kept
+    this.mayReplyAlone = repliesByMessage(surface, agent)
+    this.#surface = surface
+    this.#call = call
+    this.#push = push
+    this.#agent = agent
+    this.#started = started
+    this.#asking = asking
+  }
+
+  /** A repetition has found the task as it is now. */
+  repeats(run: TaskRun, isStored: boolean): this {
+    this.run = run
+    this.messages = undefined
+    this.mayReplyAlone = !isStored
+    return this
+  }
+
+  settled(): Promise<RunResult | undefined> {
+    const { replayed, queued } = this.#started
+    if (replayed) return this.#readLog()
+    // It may wait long: the client gets the task as submitted.
+    if (queued && this.#agent.queue !== true) return Promise.resolve(undefined)
+    // The end is known without reading the log; a request for an input has to be read there.
+    if (this.#asking.isAsked) return this.#readLog()
+    return new Promise((resolve) => {
+      this.#started.result().then(resolve, () => resolve(undefined))
+      // A function literal that is assigned to a property is old at once: V8 would keep all that it refers to until a full collection.
+      const onAsked = () => resolve(this.#readLog())
+      this.#asking.onAsked = onAsked
+    })
+  }
+
+  store(): Awaitable<void> {
+    const { runId: taskId, sessionId: contextId, createdAt } = this.#started
+    const { tasks, exposed } = this.#surface
+    const { name: agentName } = this.#agent
+    const { sub: owner } = this.#call.principal
+    const { registry } = exposed.startOptions(this.#agent)
+    const task = { taskId, contextId, registry, owner, agentName, createdAt, messages: this.#kept }
+    const created = tasks.create(task, firstKeyOf(taskId))
+    if (this.#push !== undefined && !this.#started.replayed) return this.#notify(this.#push, created)
+    return isPromise(created) ? created.then(() => {}) : undefined
+  }
+
+  async #notify(push: NonNullable<SendRequest['push']>, created: Awaitable<string>): Promise<void> {
+    await created
+    const { principal } = this.#call
+    const run = { runId: this.#started.runId, owner: principal.sub, status: 'working' } as const
+    await this.#surface.pushes!.add(run, push, this.#call, 0)
+  }
+
+  #readLog(): Promise<undefined> {
+    return waitUntilSettled(this.#surface.runs, this.#started.runId)
+  }
 }
 
 /** Starts the run of a message to an agent. @throws what `RunEngine.start` throws, A2A_ERR_TASK_NOT_FOUND */
@@ -84,69 +190,43 @@ export async function startTask(
   agent: Runnable
 ): Promise<Accepted> {
   const { message, push } = request
-  const { principal, keyed } = call
-  const { runs, tasks, exposed } = surface
-  const start = exposed.startOptions(agent)
+  const { runs, exposed } = surface
   const accompanying = toEnvelope(surface, call, request)
   const envelope = isPromise(accompanying) ? await accompanying : accompanying
   const asking = new Asking()
-  const run = await startOnce(surface, agent, toInput(message.parts, agent), {
-    ...start,
+  const options: StartOptions = {
+    ...exposed.startOptions(agent),
     sessionId: message.contextId,
-    principal,
-    ...keyed,
+    principal: call.principal,
+    ...call.keyed,
     envelope,
     whenBusy: readMetadata(request, 'whenBusy') as WhenBusy | undefined,
     afterTurn: readMetadata(request, 'afterTurn') as string | null | undefined,
     startKey: toStartKey(message, surface, call),
     onInputRequest: asking.onRequest
-  })
-  const { runId, sessionId } = run
-  const fromLog = () => waitUntilSettled(runs, runId)
-  const first = withId(message)
+  }
+  const input = toInput(message.parts, agent)
+  let run = await runs.start(agent, input, options)
+  // A message that is repeated long after its task has ended begins another one.
+  while (run.replayed && !run.joined && isTooOldToRepeat(await requireRun(surface, run.runId), surface)) {
+    await runs.stores.runs.freeStartKey(run.runId)
+    run = await runs.start(agent, input, options)
+  }
+  const { runId } = run
   if (run.joined) {
-    const joined = await joinedTask(surface, call, runId, first)
+    const joined = await joinedTask(surface, call, runId, withId(message))
     if (push !== undefined) await surface.pushes!.add(joined, push, call)
-    return { run: joined, settled: fromLog }
+    return new ReachedTask(runs, joined)
   }
-  const task = {
-    taskId: runId,
-    contextId: sessionId,
-    registry: start.registry,
-    owner: principal.sub,
-    agentName: agent.name,
-    createdAt: run.createdAt,
-    messages: [runs.record.input ? withoutKeys(withoutBytes(first), call) : withoutContent(first)]
+  const task = new StartedTask(surface, call, request, agent, run, asking)
+  if (!task.mayReplyAlone) {
+    const storing = task.store()
+    if (isPromise(storing)) await storing
   }
-  const storeTask = async () => {
-    await tasks.create(task, firstKeyOf(runId))
-    if (push === undefined || run.replayed) return
-    await surface.pushes!.add({ runId, owner: principal.sub, status: 'working' }, push, call, 0)
-  }
-  const repliesAlone = repliesByMessage(surface, agent)
-  // Repeated: the node that started the run may not have stored its task yet.
-  if (!repliesAlone) await storeTask()
-  if (run.replayed) {
-    const isStored = !repliesAlone || (await tasks.get(runId)) !== undefined
-    const record = await requireRun(surface, runId)
-    return { run: record, settled: fromLog, storeTask: isStored ? undefined : storeTask }
-  }
-  // The end is known without reading the log; a request for an input has to be read there.
-  const settled = () => {
-    // It may wait long: the client gets the task as submitted.
-    if (run.queued && agent.queue !== true) return Promise.resolve(undefined)
-    if (asking.isAsked) return fromLog()
-    return new Promise<RunResult | undefined>((resolve) => {
-      run.result().then(resolve, () => resolve(undefined))
-      asking.onAsked = () => resolve(fromLog())
-    })
-  }
-  return {
-    run: toNewRecord(run, agent),
-    messages: task.messages,
-    settled,
-    storeTask: repliesAlone ? storeTask : undefined
-  }
+  if (!run.replayed) return task
+  // The node that started the run may not have stored its task yet.
+  const isStored = !task.mayReplyAlone || (await surface.tasks.get(runId)) !== undefined
+  return task.repeats(await requireRun(surface, runId), isStored)
 }
 
 // Whether a run has asked for an input. It holds nothing of the request: the engine keeps it while the run waits.
@@ -160,31 +240,16 @@ class Asking {
   }
 }
 
-// A message that is repeated long after its task has ended begins another one.
-async function startOnce(
-  surface: Surface,
-  agent: Runnable,
-  input: RunInput,
-  options: StartOptions
-): Promise<Run> {
-  const { runs } = surface
-  for (;;) {
-    const run = await runs.start(agent, input, options)
-    if (!run.replayed || run.joined) return run
-    if (!isTooOldToRepeat(await requireRun(surface, run.runId), surface)) return run
-    await runs.stores.runs.freeStartKey(run.runId)
-  }
-}
-
 // As the agent name: the message's own metadata comes first.
 function readMetadata({ message, metadata }: SendRequest, name: string): unknown {
   const own = message.metadata?.[name]
   return own === undefined ? metadata?.[name] : own
 }
 
+const NOTHING_WAITS = Object.freeze({ approvals: NOTHING_PENDING, inputs: NOTHING_PENDING })
+
 // The record that the engine has just stored: the run has started, or waits in the queue.
 function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue }: Runnable): TaskRun {
-  const waiting = { approvals: NOTHING_PENDING, inputs: NOTHING_PENDING }
   const isQueued = queue === true
   return {
     runId,
@@ -195,7 +260,7 @@ function toNewRecord({ runId, sessionId, createdAt, queued }: Run, { name, queue
     queuedAt: isQueued ? createdAt : null,
     updatedAt: createdAt,
     error: null,
-    waiting,
+    waiting: NOTHING_WAITS,
     bytes: 0
   }
 }

@@ -40,7 +40,8 @@ export function haveCommon(some: readonly string[], others: readonly string[]): 
 
 // Without parameters. RFC 9110, section 8.3.1: case-insensitive.
 function essenceOf(mode: string): string {
-  const essence = mode.split(';', 1)[0]!.trim().toLowerCase()
+  const end = mode.indexOf(';')
+  const essence = (end < 0 ? mode : mode.slice(0, end)).trim().toLowerCase()
   return KINDS.get(essence) ?? essence
 }
 

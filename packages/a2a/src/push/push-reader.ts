@@ -2,6 +2,7 @@ import {
   defined,
   isTerminalPart,
   unlessAborted,
+  type Awaitable,
   type LogEntry,
   type PushConfig,
   type RunLog,
@@ -243,7 +244,7 @@ export class PushReader {
     return (await tasks.recordPush(this.#taskId, this.#config.id, pushed)) ? undefined : 'lost'
   }
 
-  async #withRun<T>(read: (run: RunSummary) => Promise<T>): Promise<T | undefined> {
+  async #withRun<T>(read: (run: RunSummary) => Awaitable<T>): Promise<T | undefined> {
     const run = await this.#source.runs.find(this.#taskId)
     return run && read(run)
   }

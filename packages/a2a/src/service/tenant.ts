@@ -1,4 +1,4 @@
-import { isPromise, type Awaitable, type Runnable } from '@svc/contract'
+import { andThen, type Awaitable, type Runnable } from '@svc/contract'
 import { badParams } from '../wire/decode-params.ts'
 import { onlyAgent } from './agents.ts'
 import type { Surface } from './surface.ts'
@@ -22,7 +22,7 @@ function narrow(
 ): Awaitable<Surface> {
   const { exposed } = surface
   const found = exposed.find(name)
-  return isPromise(found) ? found.then(toSurface) : toSurface(found)
+  return andThen(found, toSurface)
 
   function toSurface(agent: Runnable | undefined): Surface {
     if (agent === undefined) return refuseAgent(field, name, exposed.all())

@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto'
-import { defined, toLoggable, type FileStore, type RunFile, type RunLog, type RunResult } from '@svc/contract'
+import {
+  defined,
+  toLoggable,
+  type Awaitable,
+  type FileStore,
+  type RunFile,
+  type RunLog,
+  type RunResult
+} from '@svc/contract'
 import { hasPart, hasText, hasType } from '../model/media-types.ts'
 import type { Artifact, MessagePart } from '../model/message.ts'
 import type { InlineFiles, Outputs } from '../model/requests.ts'
@@ -108,26 +116,37 @@ export function isJsonOf(text: string, value: unknown): boolean {
 export const ANSWER_ID = 'answer'
 
 /** The artifacts of a result, complete or partial: the answer, the result of each tool call if it is exposed, then the files. */
-export async function toArtifacts(
+export function toArtifacts(
   result: RunResult,
   taskId: string,
   outputs: Outputs,
   inline: Outputs['inline']
-): Promise<Artifact[]> {
-  const { files = [] } = result
-  const toolCalls = outputs.exposeToolResults ? result.toolCalls : []
-  const tools: Artifact[] = []
+): Awaitable<Artifact[]> {
+  const { files = NO_FILES, toolCalls } = result
+  const tools = outputs.exposeToolResults ? toToolArtifacts(toolCalls) : []
+  const others = tailorArtifacts(tools, outputs.accepted)
+  if (files.length === 0) return withAnswer(result, others, outputs)
+  const made = toFileArtifacts(files, taskId, outputs, inline)
+  return made.then((artifacts) => withAnswer(result, [...others, ...artifacts], outputs))
+}
+
+const NO_FILES: readonly RunFile[] = Object.freeze([])
+
+function toToolArtifacts(toolCalls: RunResult['toolCalls']): Artifact[] {
+  const artifacts: Artifact[] = []
   const ids = new ToolArtifactIds()
   for (const call of toolCalls) {
     const artifactId = ids.next(call)
-    if (call.result !== undefined) tools.push(toolArtifact(artifactId, call, call.result))
+    if (call.result !== undefined) artifacts.push(toolArtifact(artifactId, call, call.result))
   }
-  const others = [
-    ...tailorArtifacts(tools, outputs.accepted),
-    ...(await toFileArtifacts(files, taskId, outputs, inline))
-  ]
-  const answer = toAnswer(result, outputs.accepted, others.length === 0)
-  return answer === undefined ? others : [answer, ...others]
+  return artifacts
+}
+
+function withAnswer(result: RunResult, others: Artifact[], { accepted }: Outputs): Artifact[] {
+  const answer = toAnswer(result, accepted, others.length === 0)
+  if (answer === undefined) return others
+  others.unshift(answer)
+  return others
 }
 
 /** The parts of a result as one message: its answer and its files; an empty text if it has neither. */
@@ -136,9 +155,9 @@ export async function toReplyParts(
   taskId: string,
   outputs: Outputs
 ): Promise<MessagePart[]> {
-  const files = await toFileArtifacts(result.files ?? [], taskId, outputs, outputs.inline)
-  const answer = toAnswer(result, outputs.accepted, files.length === 0)
-  const parts = [...(answer === undefined ? [] : [answer]), ...files].flatMap((each) => each.parts)
+  const { files = NO_FILES } = result
+  const made = files.length === 0 ? [] : await toFileArtifacts(files, taskId, outputs, outputs.inline)
+  const parts = withAnswer(result, made, outputs).flatMap((each) => each.parts)
   return parts.length === 0 ? [{ text: '' }] : parts
 }
 

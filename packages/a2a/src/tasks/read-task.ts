@@ -1,11 +1,13 @@
 import {
   codeOf,
   createPause,
+  isPromise,
   isTerminalStatus,
   RunResultBuilder,
+  type Awaitable,
   type NumberedPart,
+  type PartOf,
   type RunResult,
-  type RunStatus,
   type RunSummary,
   type StoredTask,
   type TaskStore
@@ -48,6 +50,10 @@ class TailoredEvents extends TaskEvents {
   constructor(task: EventTask, outputs: Outputs, accepted: readonly string[]) {
     super(task, outputs)
     this.#accepted = accepted
+  }
+
+  override continueText(part: PartOf<'text'>): boolean {
+    return takesText(this.#accepted) && takesData(this.#accepted) && super.continueText(part)
   }
 
   override add(part: NumberedPart): readonly TaskEvent[] {
@@ -152,21 +158,27 @@ export async function readTask(
   const isNeeded = includeArtifacts || (hasHistory && run.status === 'completed')
   const isTruncated = isNeeded && !isWhole && run.bytes > MAX_LISTED
   const result = known.result ?? (isNeeded && !isTruncated ? await readResult(runs, run, outputs) : undefined)
-  const messages = hasHistory ? (known.messages ?? (await readMessages(source, run.runId))) : []
-  const answer = takesText(outputs.accepted) ? (result?.text ?? '') : ''
-  const conversation = { messages, answer, limit: historyLength, isWhole }
-  return {
+  const messages = known.messages ?? (hasHistory ? await readMessages(source, run.runId) : NO_MESSAGES)
+  const status = known.status ?? readStatus(runs, run, isWhole)
+  const task: Task = {
     id: run.runId,
     contextId: run.sessionId,
-    status: known.status ?? (await readStatus(runs, run, isWhole)),
-    ...(hasHistory && { history: await readHistory(runs, run, run.status, conversation) }),
-    ...(includeArtifacts &&
-      result !== undefined && {
-        artifacts: await toArtifacts(result, run.runId, outputs, isWhole ? outputs.inline : undefined)
-      }),
-    metadata: { agentName: run.name, ...(isTruncated && { truncated: true }) }
+    status: isPromise(status) ? await status : status,
+    metadata: isTruncated ? { agentName: run.name, truncated: true } : { agentName: run.name }
   }
+  if (hasHistory) {
+    const answer = takesText(outputs.accepted) ? (result?.text ?? '') : ''
+    const history = readHistory(runs, run, { messages, answer, limit: historyLength, isWhole })
+    task.history = isPromise(history) ? await history : history
+  }
+  if (includeArtifacts && result !== undefined) {
+    const artifacts = toArtifacts(result, run.runId, outputs, isWhole ? outputs.inline : undefined)
+    task.artifacts = isPromise(artifacts) ? await artifacts : artifacts
+  }
+  return task
 }
+
+const NO_MESSAGES: readonly Message[] = Object.freeze([])
 
 /** The clients' messages of a task; none if another surface started it. */
 async function readMessages({ tasks }: Pick<TaskSource, 'tasks'>, taskId: string): Promise<Message[]> {
@@ -207,19 +219,24 @@ async function readResult(runs: RunEngine, run: TaskRun, outputs: Outputs): Prom
   }
 }
 
-async function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Promise<TaskStatus> {
-  const timestamp = toTimestamp(run.updatedAt)
+function readStatus(runs: RunEngine, run: TaskRun, isWhole: boolean): Awaitable<TaskStatus> {
   const { status: state, error } = run
+  if (state === 'input-required') return readWaiting(runs, run, isWhole)
+  const timestamp = toTimestamp(run.updatedAt)
+  if (state !== 'failed' || error === null) return { state, timestamp }
   const task = { taskId: run.runId, contextId: run.sessionId }
-  if (state === 'failed' && error !== null)
-    return { state: failedState(error), timestamp, message: errorMessage(task, error) }
-  if (state !== 'input-required') return { state, timestamp }
+  return { state: failedState(error), timestamp, message: errorMessage(task, error) }
+}
+
+async function readWaiting(runs: RunEngine, run: TaskRun, isWhole: boolean): Promise<TaskStatus> {
+  const timestamp = toTimestamp(run.updatedAt)
   const { approvals, inputs } = run.waiting
   const pending = [...approvals.first, ...inputs.first]
   const first = firstToAnswer(pending.toSorted((a, b) => a.expiresAt - b.expiresAt))
   if (first === undefined) return { state: 'working', timestamp }
   const prompt = await readPrompt(runs, first, isWhole)
   const isOnly = approvals.count + inputs.count === 1
+  const task = { taskId: run.runId, contextId: run.sessionId }
   return { state: waitingState([first]), timestamp, message: promptMessage(task, prompt, isOnly) }
 }
 
@@ -235,23 +252,34 @@ interface HistorySource {
 }
 
 /** The messages of a task, oldest first. A pending request is in its status, not in its history. */
-async function readHistory(
-  runs: RunEngine,
-  { runId: taskId, sessionId: contextId }: Pick<RunSummary, 'runId' | 'sessionId'>,
-  status: RunStatus,
-  { messages, answer, limit = Number.POSITIVE_INFINITY, isWhole }: HistorySource
-): Promise<Message[]> {
-  const task = { taskId, contextId }
-  const newest: Message[] = []
-  if (status === 'completed' && answer !== '') newest.push(answerMessage(task, answer))
+function readHistory(runs: RunEngine, run: TaskRun, source: HistorySource): Awaitable<Message[]> {
+  const { messages, answer, limit = Number.POSITIVE_INFINITY } = source
+  const task = { taskId: run.runId, contextId: run.sessionId }
+  const last = run.status === 'completed' && answer !== '' ? answerMessage(task, answer) : undefined
+  const [first, another] = messages
   // The first message to a run of another surface is an answer already.
+  if (another !== undefined || first?.taskId !== undefined) return readAnswered(runs, task, last, source)
+  const history: Message[] = []
+  if (first !== undefined && first.parts.length > 0) history.push({ ...first, ...task })
+  if (last !== undefined) history.push(last)
+  return history.length > limit ? history.slice(-limit) : history
+}
+
+// With what was asked before each answer.
+async function readAnswered(
+  runs: RunEngine,
+  task: { readonly taskId: string; readonly contextId: string },
+  last: Message | undefined,
+  { messages, limit = Number.POSITIVE_INFINITY, isWhole }: HistorySource
+): Promise<Message[]> {
+  const newest: Message[] = last === undefined ? [] : [last]
   const first = messages[0]?.taskId === undefined ? 1 : 0
   for (let index = messages.length - 1; index >= 0 && newest.length < limit; index--) {
     const message = messages[index]!
     // The content of a message is not stored if the engine records no inputs.
     if (message.parts.length > 0) newest.push({ ...message, ...task })
     if (index < first || newest.length >= limit) continue
-    const found = await runs.findInput(`${taskId}.${index - first + 1}`)
+    const found = await runs.findInput(`${task.taskId}.${index - first + 1}`)
     if (found !== undefined) newest.push(promptMessage(task, await readPrompt(runs, found.input, isWhole)))
   }
   return newest.slice(0, limit).toReversed()

@@ -114,6 +114,13 @@ export class TaskEvents {
     return toRunStatus(this.#last?.state ?? 'submitted')
   }
 
+  /** Takes a text if its event is as that of the text before, but for the text; else `add` takes it. */
+  continueText({ text, source }: PartOf<'text'>): boolean {
+    if (this.#answer !== 'open' || this.#isQueued || source?.length) return false
+    this.#length += text.length
+    return true
+  }
+
   add(part: NumberedPart): readonly TaskEvent[] {
     this.#run.add(part)
     if (part.type === 'start' && part.queued) this.#isQueued = true

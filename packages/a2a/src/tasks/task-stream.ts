@@ -1,4 +1,11 @@
-import { fileOfAudio, type Awaitable, type LogEntry, type NumberedPart, type RunFile } from '@svc/contract'
+import {
+  fileOfAudio,
+  type Awaitable,
+  type LogEntry,
+  type NumberedPart,
+  type PartOf,
+  type RunFile
+} from '@svc/contract'
 import type { Message } from '../model/message.ts'
 import type { InlineFiles, Outputs } from '../model/requests.ts'
 import { toTimestamp, isTerminalState, type Reply, type TaskEvent, type TaskState } from '../model/task.ts'
@@ -21,6 +28,8 @@ export interface TaskStream {
   readonly first: TaskEvent
   /** True once no more events follow. */
   readonly ended: boolean
+  /** As of `TaskEvents`: most entries are texts, and their events differ in nothing else. */
+  continueText(part: PartOf<'text'>): boolean
   /** A promise if a file is read for its event; the next entry comes after it. */
   next(entry: LogEntry): Awaitable<readonly TaskEvent[]>
 }
@@ -74,7 +83,7 @@ export async function openStream(
 
 /** The stream of a reply alone. */
 export function openReplyStream(runId: string, first: Reply): TaskStream {
-  return { runId, after: 0, first, ended: true, next: () => [] }
+  return { runId, after: 0, first, ended: true, continueText: () => false, next: () => [] }
 }
 
 class LogStream implements TaskStream {
@@ -101,6 +110,10 @@ class LogStream implements TaskStream {
     this.#outputs = outputs
     this.#endsAt = endsAt
     this.ended = isTerminalState(events.runStatus)
+  }
+
+  continueText(part: PartOf<'text'>): boolean {
+    return this.#events.continueText(part)
   }
 
   next({ part }: LogEntry): Awaitable<readonly TaskEvent[]> {

@@ -37,7 +37,7 @@ export interface Codec extends VersionTraits {
   tenantOf(params: Record<string, unknown>): string | undefined
   readonly encode: { readonly [O in OperationName]: (result: Results[O]) => unknown }
   /** An event of a stream or a push notification. */
-  encodeEvent(event: TaskEvent): object
+  readonly encodeEvent: (event: TaskEvent) => object
   encodeCard(card: AgentCard): object
   /** The `error` member of a JSON-RPC response. */
   encodeRpcError(fault: Fault): object

@@ -1,14 +1,13 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { findFaults } from '@svc/contract'
+import { checkOf, findFaults } from '@svc/contract'
 import { A2A_ERR_BAD_PARAMS } from '../errors.ts'
 import { toField, type Violation } from './to-fault.ts'
 
-/** Compiles the check of parameters by their schema. */
+/** The check of parameters by their schema. */
 export function decodeParams<T extends TObject>(schema: T): (params: unknown) => Static<T> {
-  const check = TypeCompiler.Compile(schema)
+  const fits = checkOf(schema)
   return (params) => {
-    if (check.Check(params)) return params
+    if (fits(params)) return params
     const [fault] = findFaults(schema, params, { limit: 1 })
     throw badParams(toField(fault!.path), fault!.message)
   }

@@ -5,7 +5,7 @@ import type { RunnableDefinition } from '@svc/registry'
 export function createWaiting(name = 'waiting') {
   const waiters: (() => void)[] = []
   let reached = Promise.withResolvers<void>()
-  let aborted = Promise.withResolvers<number>()
+  let aborted = Promise.withResolvers<void>()
   const runnable: RunnableDefinition = {
     kind: 'agent',
     name,
@@ -14,7 +14,7 @@ export function createWaiting(name = 'waiting') {
       await new Promise<void>((resolve, reject) => {
         waiters.push(resolve)
         signal.addEventListener('abort', () => {
-          aborted.resolve(performance.now())
+          aborted.resolve()
           reject(signal.reason as Error)
         })
         reached.resolve()

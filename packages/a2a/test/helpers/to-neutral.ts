@@ -34,7 +34,7 @@ export function toNeutral(value: unknown): unknown {
 
 const WRAPPERS = new Set(['task', 'message', 'statusUpdate', 'artifactUpdate'])
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
-const RUN_ID = /\b[0-9a-z]{7}[0-9A-Za-z]{22}\b/g
+const RUN_ID = /\b[0-9a-z]{7}[0-9A-Za-z]{24}\b/g
 
 function toNeutralText(text: string): string {
   const [, state] = /^(?:TASK_STATE|ROLE)_(\w+)$/.exec(text) ?? []

@@ -24,8 +24,12 @@ const verify = { keys: [pair.jwk] }
 const text = fc.string({ unit: 'grapheme' })
 const words = fc.string({ unit: 'grapheme', minLength: 1 })
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
-const params = fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>, { maxKeys: 3 })
-const requirement = fc.dictionary(words, fc.array(text, { maxLength: 2 }), { maxKeys: 2 })
+// The SDK loses fields of this name (1.3.0); the last test has it.
+const isKept = (value: unknown) => !JSON.stringify(value).includes('"__proto__":')
+const params = fc
+  .dictionary(text, fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>, { maxKeys: 3 })
+  .filter(isKept)
+const requirement = fc.dictionary(words, fc.array(text, { maxLength: 2 }), { maxKeys: 2 }).filter(isKept)
 const modes = fc.subarray(['text/plain', 'image/*', '*/*', 'application/json'], { minLength: 1 })
 
 const given = fc.record({
@@ -140,4 +144,26 @@ t.test('a changed card is refused, or what is covered has not changed', async (t
     { numRuns: cases(400) }
   )
   t.ok(refused > cases(400) / 20, `${refused} were refused`)
+})
+
+t.test('fields of any name are signed, also one that the SDK loses', async (t) => {
+  const named = JSON.parse('{ "__proto__": ["a"], "constructor": ["b"], "toString": [] }') as object
+  const facts = {
+    description: 'x',
+    card: { security: [named] },
+    extensions: [{ uri: 'urn:x', params: named }]
+  }
+  const card = build({ ...facts, versions: ['0.3', '1.0'] } as never)
+  const signed = await signAgentCard(card, signCard)
+  t.match(JSON.stringify(await verifyAgentCard(signed, verify)), '"params":{"__proto__":["a"]')
+  for (const [given, changed] of [
+    ['"params":{"__proto__":["a"]', '"params":{"__proto__":["c"]'],
+    ['"schemes":{"__proto__":{"list":["a"]}', '"schemes":{"__proto__":{"list":["c"]}']
+  ] as const) {
+    const text = JSON.stringify(signed)
+    t.match(text, given)
+    await t.rejects(verifyAgentCard(JSON.parse(text.replace(given, changed)), verify), {
+      code: 'A2A_ERR_BAD_CARD'
+    })
+  }
 })

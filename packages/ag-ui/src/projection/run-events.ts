@@ -66,11 +66,11 @@ export class RunEvents {
   }
 
   /** Continues the text under way with an increment, and returns the JSON of its event; undefined if there is none. */
-  continueText(part: Increment): string | undefined {
+  continueText(part: Increment, json: string): string | undefined {
     const id = this.#speech.continueText(part)
     if (id === undefined) return undefined
     this.run.seq = part.seq
-    return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${JSON.stringify(part.text)}}`
+    return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"${id}","delta":${json}}`
   }
 
   add(part: NumberedPart): AgUiEvent[] {

@@ -9,7 +9,7 @@ export class TokenCount {
 
   add({ usage, model }: PartOf<'step'>): void {
     if (usage === undefined) return
-    const key = JSON.stringify([model?.provider, model?.modelId])
+    const key = `${model?.provider}\u0000${model?.modelId}`
     const name = model && { provider: model.provider, model: model.modelId }
     const count = this.#counts.get(key) ?? { ...name, inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     this.#counts.set(key, count)
@@ -23,12 +23,18 @@ export class TokenCount {
 
   /** The tokens since the last call; undefined if there are none. Numbers that are not whole, which clients refuse, are left out. */
   take(): TokenUsage[] | undefined {
-    const counts = [...this.#counts.values()].map(
-      (count) => Object.fromEntries(Object.entries(count).filter(([, value]) => isFit(value))) as TokenUsage
-    )
+    if (this.#counts.size === 0) return undefined
+    const counts = Array.from(this.#counts.values(), withoutUnfit)
     this.#counts = new Map()
-    return counts.length > 0 ? counts : undefined
+    return counts
   }
+}
+
+function withoutUnfit(count: TokenUsage): TokenUsage {
+  const values = Object.entries(count)
+  return values.every(([, value]) => isFit(value))
+    ? count
+    : (Object.fromEntries(values.filter(([, value]) => isFit(value))) as TokenUsage)
 }
 
 function addTo(

@@ -10,11 +10,12 @@ import {
   readTurn,
   readTurns,
   requireSession,
-  reserveMemory,
+  reserveLargest,
   runsOfConversation,
-  sendEventStream,
+  openEventStream,
   SSE_HEADERS,
   tieToClient,
+  type Admit,
   type AddressedRequest,
   type FileUrl,
   type SessionReference,
@@ -30,9 +31,6 @@ import { THREADS, type ConnectQuery } from './thread-schemas.ts'
 
 /** Where a turn is found, without its messages. */
 export type TurnPlace = Pick<Turn, 'runId' | 'end'>
-
-/** Waits until there is memory for a large part of so many bytes. */
-export type Admit = (bytes: number) => Promise<void> | undefined
 
 /** Characters of messages that are sent in one piece. */
 const PIECE = 32_768
@@ -116,7 +114,7 @@ export async function connect(
   { protocolVersion, limit = PAGE }: ConnectQuery,
   request: FastifyRequest,
   reply: FastifyReply
-): Promise<FastifyReply> {
+): Promise<FastifyReply | ReadableStream<string>> {
   const fileUrl = fileUrlIn(surface, thread, request)
   const options: EventOptions = {
     fileUrl,
@@ -127,23 +125,13 @@ export async function connect(
   const { session, turns } = await turnsOf(surface, thread, limit, request.caller)
   const ended = turns.filter(({ runId }) => runId !== active?.runId)
   // A run under way is followed for as long as it lasts.
-  const admit = active === undefined ? admitLargest(reply, request.caller.sub) : undefined
+  const reserve = active === undefined ? reserveLargest(reply.raw, request.caller.sub) : undefined
+  const admit: Admit | undefined = reserve && ((bytes) => reserve(bytes * COPIES))
   const head = encodeTurns(surface, session, ended, options, admit)
   tieToClient(surface.replies, reply)
   if (active === undefined)
     return reply.headers(SSE_HEADERS).send(ended.length === 0 ? EMPTY : createJsonStream(head))
-  return sendEventStream(surface, reply, active.runId, new RunStream(new RunEvents(options), { head }))
-}
-
-/** Reserves memory for the largest part so far, until the reply is over. */
-function admitLargest(reply: FastifyReply, owner: string): Admit {
-  let reserved = 0
-  return (bytes) => {
-    const missing = bytes * COPIES - reserved
-    if (missing <= 0) return undefined
-    reserved += missing
-    return reserveMemory(reply.raw, owner, missing)
-  }
+  return openEventStream(surface, reply, active.runId, new RunStream(new RunEvents(options), { head }))
 }
 
 /** The last turns of a thread, oldest first. Runnables that keep no turns, such as workflows, have their last runs only. */

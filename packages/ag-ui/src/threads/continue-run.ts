@@ -6,7 +6,7 @@ import {
   mayAnswer,
   readPresent,
   requireRunOf,
-  sendEventStream,
+  openEventStream,
   SSE_HEADERS,
   tieToClient,
   type GivenAnswer,
@@ -57,7 +57,7 @@ export async function continueRun(
   answers: Answers,
   request: FastifyRequest & { body: RunAgentInput },
   reply: FastifyReply
-): Promise<FastifyReply> {
+): Promise<FastifyReply | ReadableStream<string>> {
   const { body } = request
   const { runId, owner } = await requireAsking(surface, thread, answers, request)
   const options: EventOptions = {
@@ -82,7 +82,7 @@ export async function continueRun(
     head: encodeEvents(events.resume()),
     answered: given.map(({ inputId }) => inputId)
   })
-  return sendEventStream(surface, reply, runId, projection)
+  return openEventStream(surface, reply, runId, projection)
 }
 
 /** The run that asked for what is answered. @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, AGUI_ERR_NOTHING_ANSWERED */

@@ -12,7 +12,7 @@ import {
   ownerOfSessions,
   requireAllowed,
   requireExposed,
-  sendEventStream,
+  openEventStream,
   SSE_HEADERS,
   startUnlessWaiting,
   tieToClient,
@@ -82,7 +82,7 @@ export async function startRun(
   message: AgUiMessage | undefined,
   request: FastifyRequest & { body: RunAgentInput },
   reply: FastifyReply
-): Promise<FastifyReply> {
+): Promise<FastifyReply | ReadableStream<string>> {
   const { kind, name, sessionId } = thread
   const { body, caller: principal, headers, log } = request
   await requireAllowed(surface, principal, 'run', { kind, name })
@@ -122,7 +122,7 @@ export async function startRun(
   // A message that has joined a run gets what follows it: the client may have the rest.
   const isUnderWay = run.joined && (await readSoFar(surface, run.runId, events)).events.run.end === undefined
   const projection = new RunStream(events, isUnderWay ? { head: encodeEvents(events.resume()) } : {})
-  return sendEventStream(surface, reply, run.runId, projection)
+  return openEventStream(surface, reply, run.runId, projection)
 }
 
 /**

@@ -83,8 +83,8 @@ t.test('tools of the agent, reasoning and arguments that are streamed', async (t
         { function: { name: 'weather', arguments: '{"city":7}' } }
       ]
     },
-    { role: 'tool', content: /city/, metadata: { error: { code: String } } },
     { role: 'tool', content: '{"city":"Oslo","sky":"clear"}' },
+    { role: 'tool', content: /city/, metadata: { error: { code: String } } },
     { role: 'assistant', content: 'Clear in Oslo' }
   ])
   t.same(

@@ -48,7 +48,11 @@ t.test('clicks', needsChromium, async (t) => {
   const obstacles = {
     'is hidden': `button.style.visibility = 'hidden'`,
     'is covered by another one: dialog "Accept cookies"': `cover.style.display = 'block'`,
-    'moves, or does not react': `setInterval(() => (button.style.left = Math.random() * 300 + 'px'), 5)`,
+    // In each frame, however few of them a busy machine draws.
+    'moves, or does not react': `(function move() {
+      button.style.left = Math.random() * 300 + 'px'
+      requestAnimationFrame(move)
+    })()`,
     'is inert, as a dialog is open perhaps': `button.inert = true`,
     'is outside of the viewport, and cannot be scrolled into it': `button.style.position = 'fixed', button.style.left = '-500px'`
   }

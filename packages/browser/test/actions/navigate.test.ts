@@ -118,9 +118,9 @@ t.test('pages', needsChromium, async (t) => {
 
   t.test('a click that navigates waits for the page, longer than for an action', async (t) => {
     const { act, find, text } = await deskAt(t, browser, '<a href=/slow>Slow</a>', {
-      timeout: { action: 300, navigation: 5_000 },
+      timeout: { action: 1_500, navigation: 20_000 },
       other: (_request, reply) => {
-        setTimeout(() => reply.writeHead(200, { 'content-type': 'text/html' }).end('<p>arrived'), 700)
+        setTimeout(() => reply.writeHead(200, { 'content-type': 'text/html' }).end('<p>arrived'), 2_000)
       }
     })
     await act({ action: 'click', at: await find('"Slow"') })

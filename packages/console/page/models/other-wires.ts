@@ -7,6 +7,10 @@ import type { RunModel } from './run-model.ts'
 /** Messages of a wire that are read at most. */
 const MAX_EVENTS = 1_000
 
+/** Messages of a page of a list, and pages in which a run is searched. */
+const PAGE = 100
+const MAX_PAGES = 50
+
 /** How another wire tells a run. */
 export interface OtherWire {
   readonly name: string
@@ -19,12 +23,23 @@ export function otherWires({ runId, start }: RunModel): OtherWire[] {
   const { kind = 'agent', name = '', sessionId = '' } = start ?? {}
   const threads = `ag-ui/${kind}/${segment(name)}/threads/${segment(sessionId)}/connect`
   const responses = `responses/resp_${segment(runId)}?stream=true`
+  const session = `sessions/${segment(sessionId)}`
   return [
     { name: 'Responses', read: readerAt(surfaceUrl('responses'), responses, readEvents) },
     {
       name: 'AG-UI',
       read: readerAt(surfaceUrl('agui'), threads, async (url, signal) =>
         eventsOf(runId, await readEvents(url, signal))
+      )
+    },
+    {
+      name: 'Agents API',
+      read: readerAt(surfaceUrl('agents'), `agents/${session}/turns/${segment(runId)}/items`, readItems)
+    },
+    {
+      name: 'Managed Agents',
+      read: readerAt(surfaceUrl('managed'), `v1/${session}/events`, async (url, signal) =>
+        readSessionEvents(url, runId, signal)
       )
     },
     { name: 'A2A', read: readerAt(surfaceUrl('a2a'), '', (url, signal) => readTask(url, runId, signal)) }
@@ -66,6 +81,54 @@ async function readEvents(url: string, signal: AbortSignal): Promise<unknown[]> 
     parser.feed(value)
   }
   return events.slice(0, MAX_EVENTS)
+}
+
+/** The items of a turn, the first ones if there are many. */
+async function readItems(url: string, signal: AbortSignal): Promise<unknown[]> {
+  const headers = { 'openai-beta': 'agents=v1' }
+  const items: unknown[] = []
+  for (let after: string | undefined; items.length < MAX_EVENTS;) {
+    const query = { order: 'asc', limit: PAGE, after }
+    const page = await call<ItemPage>(url, { headers, query, signal })
+    items.push(...page.data)
+    if (!page.has_more || page.last_id === null) break
+    after = page.last_id
+  }
+  return items
+}
+
+interface ItemPage {
+  readonly data: readonly unknown[]
+  readonly has_more: boolean
+  readonly last_id: string | null
+}
+
+/** The events of a run, of a session that is read from its newest event back to the start of that run. */
+async function readSessionEvents(url: string, runId: string, signal: AbortSignal): Promise<unknown[]> {
+  const headers = { 'anthropic-beta': 'managed-agents-2026-04-01' }
+  const prefix = `sevt_${runId}_`
+  const events: EventPage['data'][number][] = []
+  let page: string | undefined
+  for (let left = MAX_PAGES; left > 0; left--) {
+    const query = { order: 'desc', limit: PAGE, page }
+    const found = await call<EventPage>(url, { headers, query, signal })
+    events.push(...found.data)
+    if (found.next_page === null || found.data.some(({ id }) => id === `${prefix}1`)) break
+    page = found.next_page
+  }
+  // Answers between them have the ids of what they answer.
+  const isOwn = ({ id }: { readonly id: string }) => id.startsWith(prefix)
+  const from = events.findIndex(isOwn)
+  if (from === -1) return []
+  return events
+    .slice(from, events.findLastIndex(isOwn) + 1)
+    .toReversed()
+    .slice(0, MAX_EVENTS)
+}
+
+interface EventPage {
+  readonly data: readonly { readonly id: string }[]
+  readonly next_page: string | null
 }
 
 // A thread has all runs of its session, one after the other.

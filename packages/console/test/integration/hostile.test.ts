@@ -77,7 +77,7 @@ t.test('hostile texts in every field of a run', options, async (t) => {
         (seq) => [`run/${runId}?tab=parts&seq=${seq}`, `.part-detail[aria-label="Part ${seq}"]`] as const
       ),
       [`run/${runId}`, '.span'],
-      [`run/${runId}?tab=wires`, '.run-wires:not(:has([aria-busy="true"])) section:nth-of-type(4) li'],
+      [`run/${runId}?tab=wires`, '.run-wires:not(:has([aria-busy="true"])) section:has-text("A2A") li'],
       [`run/${runId}?tab=curl`, '.commands pre'],
       [`browser/${runId}`, '.shot-action']
     ] as const) {

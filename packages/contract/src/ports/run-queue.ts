@@ -32,8 +32,6 @@ export interface NextQuery {
  * first part, and its checkpoint the input.
  */
 export interface RunQueue {
-  /** Checks that the packages it needs are installed; an app that queues runs calls it at its start. @throws the error that says which is not */
-  requireInstalled?(): Awaitable<void>
   /**
    * Adds a run with epoch 0, the first entry of its log and its checkpoint, in one transaction. If its owner already has a run of the same
    * registry with the same start key, adds nothing and returns that one. A run that this process has created and not begun is put
@@ -42,8 +40,8 @@ export interface RunQueue {
   add(run: StoredRun, first: LogEntry, checkpoint: unknown): Awaitable<RunSummary | undefined>
   /**
    * Leases the waiting run whose turn it is, and makes it `working`; undefined if none of these runnables may begin. Of the owners below
-   * the limit the one with the fewest runs from the queue in progress is next, then the one whose first run waits longest. Calls of
-   * all processes take effect one after the other.
+   * the limit the one with the fewest runs from the queue in progress is next, then the one whose first run waits longest. Among calls of
+   * several processes at the same moment, each may get another owner's run; none exceeds the limit, and none gets the run of another.
    */
   next(query: NextQuery): Awaitable<NextRun | undefined>
   /** Leases a waiting run that is to be canceled, and returns its epoch; undefined if it does not wait. */
@@ -57,4 +55,6 @@ export interface RunQueue {
   serve(concurrency: number, take: () => Promise<boolean>): Awaitable<() => Promise<void>>
   /** Reports that a waiting run may begin that could not before: a runnable was added, or a run from the queue has ended elsewhere. */
   look(): void
+  /** Reports that this process has ended a run, if that may be one from the queue. Absent if a queue finds out by itself. */
+  ended?(runId: string): void
 }

@@ -27,6 +27,12 @@ export interface LeftTurn {
   readonly keep: boolean
 }
 
+/**
+ * The format in which this release writes logs, steps and checkpoints, of 1 and more. It is raised with everything in them that an earlier
+ * release cannot continue from; a process leases only runs of a format up to its own.
+ */
+export const RUN_FORMAT = 1
+
 /** A run as a store keeps it. Times are milliseconds since the epoch. */
 export interface StoredRun extends RunnableKey {
   readonly runId: string
@@ -45,6 +51,8 @@ export interface StoredRun extends RunnableKey {
   status: RunStatus
   /** Fencing token: every lease increments it, every write names it. 0 while the run waits in the queue. */
   epoch: number
+  /** The format of its log, its steps and its checkpoint: `RUN_FORMAT` of the release that created it. */
+  readonly format: number
   result: RunResult | null
   error: StoredError | null
   /** True if it is to be canceled by the process that has it, or takes it. */
@@ -97,14 +105,17 @@ export interface StepRecord {
   readonly output: unknown
 }
 
-/** Selects runs; they are listed newest first, with `since` last changed first. */
+/**
+ * Selects runs; they are listed newest first, with `since` last changed first. A page looks at a bounded number of runs: it may be short, even
+ * empty, before the last one.
+ */
 export interface RunQuery {
   scope?: RunScope
   owner?: string
   status?: RunStatus
   kind?: RunnableKind
   name?: string
-  /** One text of its metadata. Pages may then be short, even empty, before the last one. Fast with an `owner` only. */
+  /** One text of its metadata. Fast with an `owner` only. */
   metadata?: MetadataFilter
   /** Only runs that changed then or later; milliseconds since the epoch. Fast with an `owner` only. */
   since?: number
@@ -143,7 +154,7 @@ export interface ChangedRunQuery {
 
 /** One page of changed runs. */
 export interface ChangedRunPage extends RunPage {
-  /** The total on all pages. */
+  /** The total on all pages; a store may count the last changes only, at least 2,000. */
   total: number
 }
 
@@ -228,13 +239,13 @@ export interface RunStore {
   readArgs(inputId: string): JsonPieces
   /**
    * Runs in no terminal state that no living process has, in any constant order, for recovery after a crash. For a store of one
-   * process those are all unfinished runs. Runs that wait in the queue are left out. Reads neither results nor arguments of inputs.
+   * process those are all unfinished runs. Runs that wait in the queue, or of a later format, are left out. Reads neither results nor arguments of inputs.
    * @throws REG_ERR_BAD_CURSOR
    */
   listLeft(query: LeftQuery): Awaitable<LeftPage>
   /**
-   * Leases a run for this process: increments and returns its epoch; undefined if the run is terminal or unknown, or if another
-   * living process has it.
+   * Leases a run for this process: increments and returns its epoch; undefined if the run is terminal, unknown or of a later format, or if
+   * another living process has it.
    */
   lease(runId: string): Awaitable<number | undefined>
   /**

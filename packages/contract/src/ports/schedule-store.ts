@@ -109,10 +109,10 @@ export interface ScheduleStore {
   /** Records an error for all schedules that have been due since before a time. They stay due. */
   markOverdue(before: number, code: string): Awaitable<void>
   /**
-   * Calls the listener when a schedule may be due, in this process or another one, until the returned function is called. Absent if a
-   * process that sets a timer for `nextAt` knows all schedules.
+   * Calls the listener when another process has changed when schedules are due, until the returned function is called. Absent if no other
+   * process does.
    */
-  onDue?(listener: () => Promise<void>): () => void
+  onPlanned?(listener: () => void): () => void
   /** Removes schedules whose only instant has been over for as long as finished runs are kept; returns their number. */
   sweep(now: number): Awaitable<number>
 }

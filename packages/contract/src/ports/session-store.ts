@@ -93,8 +93,13 @@ export interface TurnPlace {
 
 /** A place that a run was given. */
 export interface PlacedTurn extends TurnPlace {
-  /** Gives the place back; does nothing once `lock` was called. */
-  leave(): void
+  /** True if the run has entered the session with its place: it has the turn. */
+  readonly entered?: boolean
+  /**
+   * Gives the place back; does nothing once `lock` was called.
+   * @param keep true if the run is suspended: the place stays its own, as in `EndTurn`
+   */
+  leave(keep?: boolean): void
 }
 
 /** Selects sessions of one owner, also those that are in no list. */
@@ -132,9 +137,15 @@ export interface SessionStore extends OwnedSessions {
   /**
    * The last `maxMessages` messages of a branch, oldest first.
    * @param from where the branch ends; default: at the newest turn
+   * @param turnId a turn that begins again: if it was saved before, the branch ends with the turn that it follows
    * @throws RUN_ERR_NO_TURN
    */
-  load(key: SessionKey, maxMessages: number, from?: Continuation): Awaitable<SessionMessage[]>
+  load(
+    key: SessionKey,
+    maxMessages: number,
+    from?: Continuation,
+    turnId?: string
+  ): Awaitable<SessionMessage[]>
   /**
    * Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored.
    * @param from which turn it follows; default: the newest one
@@ -176,11 +187,22 @@ export interface SessionStore extends OwnedSessions {
     onPlace?: (place: TurnPlace) => void
   ): Awaitable<EndTurn>
   /**
-   * Gives an accepted run its place in the order of turns, which `lock` with its id as the holder then has.
+   * Gives an accepted run its place in the order of turns, which `lock` with its id as the holder then has. A run that has one gets the
+   * same again. It lasts until the run ends: in a store of several processes nothing but the write of that end gives it to the next run.
    * @param ifFree true to give it none unless the turn is free; `position` is then over 0, and `leave` does nothing
    * Absent: turns are in the order of `lock`, and a message cannot be refused because the session is busy.
    */
   place?(key: SessionKey, runId: string, ifFree?: boolean): Awaitable<PlacedTurn>
+  /**
+   * True if what a run writes takes effect in the order of the calls, and nothing of it after a write that failed: a run then ends without
+   * waiting until its turn, which follows the newest one, is saved.
+   */
+  readonly ordersWrites?: true
+  /**
+   * True if a place that is asked for together with the creation of its run, before either is awaited, is given in the transaction of the
+   * creation, or not at all. A run that has to wait is then stored as `submitted`. Stores of one process need no such transaction.
+   */
+  readonly placesNewRuns?: true
   /** The places of those of these runs that wait for their turn, by their ids. Optional for stores of one process. */
   places?(runIds: readonly string[]): Awaitable<ReadonlyMap<string, TurnPlace>>
 }
@@ -240,7 +262,10 @@ export interface StoredSession extends SessionKey {
   readonly activeRun: string | null
 }
 
-/** Selects sessions of one owner; the last changed come first. */
+/**
+ * Selects sessions of one owner; the last changed come first. A page looks at a bounded number of sessions: it may be short, even empty, before
+ * the last one.
+ */
 export interface SessionQuery {
   owner: string
   scope: RunScope
@@ -308,17 +333,23 @@ export interface SessionRun {
   readonly runId: string
 }
 
+/** What a wire keeps for later turns of a session, as JSON by the name of the wire. Clients never see it. */
+export type SessionSettings = Readonly<Record<string, unknown>>
+
 /** What `update` changes; null removes, undefined keeps. */
 export interface SessionUpdate {
   title?: string | null | undefined
   metadata?: RunMetadata | null | undefined
+  settings?: SessionSettings | null | undefined
 }
 
 /**
- * Sessions as a list, for their owners. It has the sessions that a run entered, or that have a turn of a run of their own: not those of
- * the members of a team or the steps of a workflow. Belongs to the `SessionStore` beside it, whose `append` changes the list.
+ * Sessions as a list, for their owners. It has the sessions that were created, that a run entered, or that have a turn of a run of their own:
+ * not those of the members of a team or the steps of a workflow. Belongs to the `SessionStore` beside it, whose `append` changes the list.
  */
 export interface SessionIndex {
+  /** Begins a session before its first run. @throws RUN_ERR_SESSION_EXISTS */
+  create(key: SessionKey, fields?: SessionUpdate): Awaitable<StoredSession>
   /**
    * A run has its turn: gives it the next ordinal of the session, which begins if it is new. A second call for a run does nothing.
    * @throws RUN_ERR_FENCED if the run was removed
@@ -327,8 +358,12 @@ export interface SessionIndex {
   find(key: SessionKey): Awaitable<StoredSession | undefined>
   /** Last changed first. Reads no session outside of the page. @throws REG_ERR_BAD_CURSOR */
   list(query: SessionQuery): Awaitable<SessionPage>
+  /** The cursor of the page that begins after a session, as the list is now; undefined if there is no such session. */
+  cursorAfter(key: SessionKey): Awaitable<string | undefined>
   /** Changes a session; undefined if there is none. */
   update(key: SessionKey, change: SessionUpdate): Awaitable<StoredSession | undefined>
+  /** What was last given as its settings; undefined if there is no session, or none were given. */
+  settings(key: SessionKey): Awaitable<SessionSettings | undefined>
   /**
    * A page of the messages of a branch; empty if there is no session. Reads none outside of the page.
    * @throws REG_ERR_BAD_CURSOR, RUN_ERR_NO_TURN if no turn of the session is of `branch`
@@ -336,7 +371,7 @@ export interface SessionIndex {
   messages(key: SessionKey, query: MessageQuery): Awaitable<MessagePage>
   /**
    * Begins a session whose history is that of another one up to a turn; so do the sessions of a team's members. The messages are shared, not
-   * copied. It has the title and the metadata of the other one, and no runs.
+   * copied. It has the title, the metadata and the settings of the other one, and no runs.
    * @param sessionId of the new session
    * @param atTurn the run whose turn is the last one; default the newest turn
    * @returns undefined if there is no session to fork
@@ -347,6 +382,10 @@ export interface SessionIndex {
   forks(key: SessionKey): Awaitable<SessionKey[]>
   /** The runs that entered after this ordinal, at most `limit`, in order. They may have been removed. */
   runs(key: SessionKey, after: number, limit: number): Awaitable<SessionRun[]>
+  /** The runs that entered before this ordinal, at most `limit`, the last one first. They may have been removed. */
+  runsBefore(key: SessionKey, before: number, limit: number): Awaitable<SessionRun[]>
+  /** The ordinal of a run that entered; undefined for any other. */
+  ordinalOf(key: SessionKey, runId: string): Awaitable<number | undefined>
   /** Calls the listener after runs entered, or the session was removed, on any node, until the returned function is called. It may be called without need. */
   follow(key: SessionKey, listener: () => void): () => void
 }

@@ -41,11 +41,11 @@ export interface StreamLog {
    */
   follow(runId: string, wake: (gone?: boolean) => void): () => void
   /**
-   * For a store in which each append costs much: text that has no reader is then appended some milliseconds later, joined with what
-   * follows. Calls `act` once, when a reader in any process begins to follow this log, unless the returned function is called before;
-   * undefined if one follows it now. Absent: text is never delayed.
+   * Calls `act` once, when a reader in any process begins to follow this log, or reads it where a read costs nothing; false if one
+   * follows it now. A later call replaces an earlier one. Text that has no reader is appended some milliseconds later, joined with what
+   * follows; where this is absent, at once.
    */
-  onFollowed?(runId: string, act: () => void): (() => void) | undefined
+  onFollowed?(runId: string, act: () => void): boolean
   /** Notifies this process's followers that nothing more will be appended; the log stays. */
   abandon(runId: string): void
 }

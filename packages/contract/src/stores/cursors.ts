@@ -164,7 +164,7 @@ function summarizeWaiting(
 }
 
 /** The pending inputs of a run, the first to expire first. */
-export function pendingOf({ status, inputs }: StoredRun): StoredInput[] {
+export function pendingOf({ status, inputs }: Pick<StoredRun, 'status' | 'inputs'>): StoredInput[] {
   if (status !== 'input-required') return []
   return inputs.filter(({ answer }) => answer === null).sort(firstToExpire)
 }

@@ -9,7 +9,7 @@ export {
   wordsOf,
   type Release
 } from './sessions.ts'
-export { entryFromJson, membersOf, sizeOfEntry, TextEntry } from './log-entry.ts'
+export { encodeText, entryFromJson, sizeOfEntry, TextEntry } from './log-entry.ts'
 export { PassingMap, type Slot } from './passing-map.ts'
 export { QueueWorkers } from './queue-workers.ts'
 export {

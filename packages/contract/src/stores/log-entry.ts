@@ -15,6 +15,10 @@ export function entryFromJson(seq: number, json: string): LogEntry {
 /** Characters of JSON around a plain text, about. */
 const TEXT_FRAME = 56
 
+// Of the last text: many are of one millisecond.
+let lastAt = -1
+let lastMiddle = ''
+
 /** The entry of a text part whose text needs no escapes in JSON. It holds no JSON: framing the text costs less than keeping both. */
 export class TextEntry implements LogEntry {
   readonly seq: number
@@ -32,12 +36,13 @@ export class TextEntry implements LogEntry {
   }
 
   get json(): string {
-    return `{${this.members}`
+    return `{"seq":${this.seq}${this.middle}${this.text}"}`
   }
 
-  /** The JSON without its opening brace. */
-  get members(): string {
-    return `"seq":${this.seq},"type":"text","at":${this.at},"text":"${this.text}"}`
+  /** What its JSON has between its number and its text. */
+  get middle(): string {
+    const { at } = this
+    return at === lastAt ? lastMiddle : (lastMiddle = `,"type":"text","at":${(lastAt = at)},"text":"`)
   }
 
   // A new object each time, so callers cannot mutate the log.
@@ -46,9 +51,9 @@ export class TextEntry implements LogEntry {
   }
 }
 
-/** The JSON of an entry without its opening brace, to put other members first. */
-export function membersOf(entry: LogEntry): string {
-  return entry instanceof TextEntry ? entry.members : entry.json.slice(1)
+/** The JSON of the text of an entry. */
+export function encodeText(entry: LogEntry, text: string): string {
+  return entry instanceof TextEntry ? `"${text}"` : JSON.stringify(text)
 }
 
 class JsonEntry implements LogEntry {

@@ -59,14 +59,14 @@ export class PassingMap<K, V extends object> {
 
   /** In insertion order. */
   values(): V[] {
-    return this.#left().map(([, { value }]) => value!)
+    const values: V[] = []
+    for (const { value } of this.#slots.values()) if (value !== undefined) values.push(value)
+    return values
   }
 
   #clearAway(): void {
-    this.#slots = new Map(this.#left())
-  }
-
-  #left(): [K, Slot<V>][] {
-    return [...this.#slots].filter(([, { value }]) => value !== undefined)
+    const left = new Map<K, Slot<V>>()
+    for (const [key, slot] of this.#slots) if (slot.value !== undefined) left.set(key, slot)
+    this.#slots = left
   }
 }

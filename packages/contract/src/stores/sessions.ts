@@ -1,4 +1,5 @@
 import { isPromise } from '../awaitable.ts'
+import { codeOf } from '../create-error.ts'
 import type { EndTurn, PlacedTurn, SessionMessage, TurnPlace } from '../ports/session-store.ts'
 import type { StreamLog } from '../ports/stream-log.ts'
 import { isTerminalStatus } from '../run-result.ts'
@@ -59,7 +60,7 @@ interface Turn {
   /** Lets the turn begin; undefined once it has, or while it is only placed. */
   begin: (() => void) | undefined
   onPlace: ((place: TurnPlace) => void) | undefined
-  /** True until `lock` is called with its holder. */
+  /** True until `lock` is called with its holder, and again if the run is suspended while it waits. */
   isPlaced: boolean
   /** True while the run of its holder is suspended. */
   isKept: boolean
@@ -72,21 +73,24 @@ const nothing = () => {}
 export class SessionLocks {
   // The turns of each session: the first one is in progress.
   readonly #turns = new PassingMap<string, Turn[]>()
-  // By runs that are suspended.
+  // The sessions in which suspended runs have turns.
   readonly #kept = new Map<string, Set<string>>()
 
   /** As `SessionStore.place`. */
   place(key: string, runId: string, ifFree = false): PlacedTurn {
     const turns = this.#turns.get(key)
-    const [first] = turns ?? []
-    // The run is resumed: its turn is kept.
-    if (first?.isKept === true && first.holder === runId) return { ...FREE, leave: nothing }
+    // The run is resumed.
+    const kept = turns?.findIndex((turn) => turn.holder === runId && (turn.isPlaced || turn.isKept)) ?? -1
+    if (kept !== -1) {
+      const place = kept === 0 ? FREE : placeAt(turns!, kept)
+      return { ...place, leave: this.#createLeave(key, turns![kept]!) }
+    }
     const place = turns === undefined ? FREE : placeAt(turns, turns.length)
     if (turns !== undefined && ifFree) return { ...place, leave: nothing }
     const turn: Turn = { holder: runId, begin: undefined, onPlace: undefined, isPlaced: true, isKept: false }
     if (turns === undefined) this.#turns.set(key, [turn])
     else turns.push(turn)
-    return { ...place, leave: () => turn.isPlaced && this.#remove(key, turn) }
+    return { ...place, leave: this.#createLeave(key, turn) }
   }
 
   /** As `SessionStore.lock`; synchronously if the turn can begin at once. */
@@ -97,12 +101,17 @@ export class SessionLocks {
     onPlace?: (place: TurnPlace) => void
   ): EndTurn | Promise<EndTurn> {
     signal.throwIfAborted()
-    const turns = this.#turns.get(key) ?? []
-    if (turns.length === 0) this.#turns.set(key, turns)
+    const turns = this.#turns.get(key)
+    if (turns === undefined) {
+      const only: Turn = { holder, begin: undefined, onPlace, isPlaced: false, isKept: false }
+      this.#turns.set(key, [only])
+      return this.#createEnd(key, only)
+    }
     const placed =
       holder === undefined ? undefined : turns.find((turn) => turn.isPlaced && turn.holder === holder)
     const turn: Turn = placed ?? { holder, begin: undefined, onPlace, isPlaced: false, isKept: false }
-    Object.assign(turn, { onPlace, isPlaced: false })
+    turn.onPlace = onPlace
+    turn.isPlaced = false
     if (placed === undefined && turns[0]?.isKept === true && turns[0].holder === holder)
       this.#replace(key, turns, turn)
     else if (placed === undefined) turns.push(turn)
@@ -114,7 +123,11 @@ export class SessionLocks {
     const keys = this.#kept.get(runId)
     if (keys === undefined) return
     this.#kept.delete(runId)
-    for (const key of keys) this.#next(key)
+    for (const key of keys) {
+      const isLeft = ({ holder, isPlaced, isKept }: Turn) =>
+        (isPlaced || isKept) && holder !== undefined && runOf(holder) === runId
+      for (const turn of this.#turns.get(key)?.filter(isLeft) ?? []) this.#remove(key, turn)
+    }
   }
 
   /** A log at whose end its run keeps no turn any more. */
@@ -132,17 +145,32 @@ export class SessionLocks {
   #wait(key: string, turns: Turn[], turn: Turn, signal: AbortSignal): Promise<EndTurn> {
     return new Promise((resolve, reject) => {
       const abandon = () => {
-        this.#remove(key, turn)
+        // The run is suspended, and resumed in its place.
+        if (turn.holder !== undefined && codeOf(signal.reason) === 'RUN_ERR_SUSPENDED') {
+          turn.begin = turn.onPlace = undefined
+          turn.isPlaced = true
+          this.#keepFor(turn.holder, key)
+        } else this.#remove(key, turn)
         reject(signal.reason as Error)
       }
-      turn.begin = () => {
+      // V8 keeps a function that is written where it is assigned to a property until the next full garbage collection.
+      const begin = () => {
         signal.removeEventListener('abort', abandon)
         turn.begin = turn.onPlace = undefined
         resolve(this.#createEnd(key, turn))
       }
+      turn.begin = begin
       signal.addEventListener('abort', abandon, { once: true })
       turn.onPlace?.(placeAt(turns, turns.indexOf(turn)))
     })
+  }
+
+  #createLeave(key: string, turn: Turn): PlacedTurn['leave'] {
+    return (keep = false) => {
+      if (!turn.isPlaced) return
+      if (keep) this.#keepFor(turn.holder!, key)
+      else this.#remove(key, turn)
+    }
   }
 
   #createEnd(key: string, turn: Turn): EndTurn {
@@ -165,6 +193,10 @@ export class SessionLocks {
       return again.begin?.()
     }
     turn.isKept = true
+    this.#keepFor(holder, key)
+  }
+
+  #keepFor(holder: string, key: string): void {
     const runId = runOf(holder)
     this.#kept.set(runId, (this.#kept.get(runId) ?? new Set()).add(key))
   }

@@ -1,16 +1,35 @@
-import { isPromise, nextTurn, type LogEntry, type RunResult } from '@svc/contract'
+import {
+  isPromise,
+  nextTurn,
+  type Awaitable,
+  type LogEntry,
+  type RunResult,
+  type RunSummary
+} from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
-import { formatPosition, loadResult, type EntryReader, type LogHost } from '@svc/surface'
+import { TextEntry } from '@svc/contract/stores'
+import { formatPosition, loadResult, typeOfEntry, type EntryReader, type LogHost } from '@svc/surface'
 import type { Outlet } from './outlet.ts'
-import { projectPart, type Projection, type ServerEvent } from './project-part.ts'
+import { ChunkEncoder, hasEvent, projectPart, type Projection, type ServerEvent } from './project-part.ts'
 
 /** Milliseconds of work in one turn of the event loop. */
 const SLICE = 5
 
 /** Bytes of a run whose result is sent at once. */
 const MAX_WHOLE = 131_072
-/** Larger ones, which Socket.IO encodes as a whole, are read and sent one after another. */
+/** Larger ones, which are encoded as a whole, are read and sent one after another. */
 let sending: Promise<unknown> = Promise.resolve()
+
+/** The JSON of the events of entries that were read: sockets that follow the same run get the same ones. */
+interface SharedEvents extends Pick<FeedOptions, 'runs' | 'parts' | 'exposeToolArgs' | 'sessionId'> {
+  readonly runId: string
+  /** The `seq` of the first entry. */
+  readonly first: number
+  /** By entry, '' for none; those that a socket has encoded already. */
+  readonly events: string[]
+}
+// Of the last read: the sockets that follow a run read one after another.
+let shared: SharedEvents | undefined
 
 /** Options of a feed. */
 export interface FeedOptions extends Omit<Projection, 'runId'> {
@@ -20,7 +39,6 @@ export interface FeedOptions extends Omit<Projection, 'runId'> {
   /** The session that the reader follows; its events have the place in it. */
   readonly sessionId?: string | undefined
   readonly outlet: Outlet
-  emit(event: ServerEvent): void
   /** Called once, at the end of the run or the reader, or with the error if a log cannot be read. */
   ended(err?: unknown): void
 }
@@ -32,6 +50,7 @@ export interface FeedOptions extends Omit<Projection, 'runId'> {
 export class Feed {
   readonly #options: FeedOptions
   readonly #reader: EntryReader
+  #chunks: ChunkEncoder | undefined
   #closed = false
   // When the work of this turn of the event loop ends.
   #sliceEnd = 0
@@ -42,8 +61,10 @@ export class Feed {
     if (options.parts) this.#reader.followTransients()
   }
 
-  /** Emits until the connection is full or the log has no news, then waits for either. */
-  readonly pump = (): void => {
+  /** At the end of this turn of the event loop, emits until the connection is full or the log has no news, then waits for either. */
+  readonly pump = (): void => this.#options.outlet.atTurnEnd(this.#pumpNow)
+
+  readonly #pumpNow = (): void => {
     this.#sliceEnd = performance.now() + SLICE
     this.#flow()
   }
@@ -59,7 +80,7 @@ export class Feed {
       while (!this.#closed) {
         if (!this.#options.outlet.writable) return this.#options.outlet.onWritable(this.#flow)
         // A long log leaves time to others.
-        if (performance.now() > this.#sliceEnd) return void nextTurn().then(this.pump)
+        if (performance.now() > this.#sliceEnd) return this.#pause()
         const entries = this.#reader.read()
         if (isPromise(entries)) return this.#await(entries)
         if (!this.#take(entries)) return
@@ -69,44 +90,47 @@ export class Feed {
     }
   }
 
+  #pause(): void {
+    void nextTurn().then(() => this.#options.outlet.together(this.#pumpNow))
+  }
+
   #await(entries: Promise<readonly LogEntry[]>): void {
     entries
       .then((all) => {
-        if (!this.#closed && this.#take(all)) this.#flow()
+        if (!this.#closed) this.#options.outlet.together(() => this.#take(all) && this.#flow())
       })
       .catch((err: unknown) => this.#end(err))
   }
 
-  // True if there may be more to read. `setImmediate` batches the wake-ups of one turn of the event loop.
+  // True if there may be more to read. The news of one turn of the event loop are read together.
   #take(entries: readonly LogEntry[]): boolean {
-    for (const entry of entries) {
-      if (this.#reader.endsRun && entry === entries.at(-1)) return this.#finish(entry)
-      this.#emit(entry)
-    }
+    const end = this.#reader.endsRun ? entries.length - 1 : entries.length
+    if (end > 0) this.#emitAll(entries, this.#share(entries[0]!.seq), end)
+    if (end < entries.length) return this.#finish(entries[end]!)
     if (this.#reader.ended) {
       this.#endWithoutLast()
       return false
     }
     if (entries.length > 0) return true
     this.#emitTransients()
-    this.#reader.onNews(() => setImmediate(this.pump))
+    this.#reader.onNews(this.pump)
     return false
   }
 
   #emitTransients(): void {
-    const { kind, sessionId, emit } = this.#options
+    const { kind, sessionId } = this.#options
     const place = sessionId === undefined ? {} : { sessionId }
     for (const { part, runId = this.#reader.runId } of this.#reader.takeTransients())
-      emit([`${kind}.part`, { runId, part, ...place }])
+      this.#send([`${kind}.part`, { runId, part, ...place }])
   }
 
   // The log has no last part: the run is suspended, its store fails, or it was removed. A session has no end of its own: its reader ends with the engine.
   #endWithoutLast(): void {
-    const { sessionId, emit } = this.#options
+    const { sessionId } = this.#options
     const { runId, suspended, fault, after } = this.#reader
     const isSuspended = suspended || (sessionId !== undefined && fault === undefined)
     if (!isSuspended) return this.#end(fault ?? new RUN_ERR_NOT_FOUND(runId))
-    emit(
+    this.#send(
       sessionId === undefined
         ? ['run.suspended', { runId, seq: after }]
         : ['session.suspended', { sessionId }]
@@ -115,41 +139,83 @@ export class Feed {
   }
 
   #finish(last: LogEntry): false {
-    if (last.part.type !== 'finish') {
-      this.#emitLast(last)
-      return false
-    }
-    this.#finishWithResult(last).catch((err: unknown) => this.#end(err))
+    const emitted = typeOfEntry(last) === 'finish' ? this.#finishWithResult(last) : this.#emitLast(last)
+    if (isPromise(emitted)) emitted.catch((err: unknown) => this.#end(err))
     return false
   }
 
   // The result has the full text of the run, and its files.
-  async #finishWithResult(last: LogEntry): Promise<void> {
-    const { stores } = this.#options.runs
-    const run = await stores.runs.find(this.#reader.runId)
-    const send = async () => {
-      if (!this.#closed) this.#emitLast(last, run && (await loadResult(stores, run)))
+  #finishWithResult(last: LogEntry): Awaitable<void> {
+    const run = this.#options.runs.stores.runs.find(this.#reader.runId)
+    return isPromise(run) ? run.then((found) => this.#loadLast(last, found)) : this.#loadLast(last, run)
+  }
+
+  #loadLast(last: LogEntry, run: RunSummary | undefined): Awaitable<void> {
+    if (run === undefined) return this.#emitLast(last)
+    const load = (): Awaitable<void> => {
+      if (this.#closed) return
+      const result = loadResult(this.#options.runs.stores, run)
+      return isPromise(result)
+        ? result.then((loaded) => this.#emitLast(last, loaded))
+        : this.#emitLast(last, result)
     }
-    if (run === undefined || run.bytes <= MAX_WHOLE) return send()
-    const sent = sending.then(nextTurn).then(send)
+    if (run.bytes <= MAX_WHOLE) return load()
+    const sent = sending.then(nextTurn).then(load)
     sending = sent.catch(() => {})
     return sent
   }
 
   #emitLast(last: LogEntry, result?: RunResult | null): void {
     if (this.#closed) return
-    this.#emit(last, result ?? undefined)
+    const json = this.#encode(last, result ?? undefined)
+    if (json !== '') this.#options.outlet.emit(json)
     if (this.#options.sessionId === undefined) this.#end()
-    else setImmediate(this.pump)
+    else this.pump()
   }
 
-  #emit({ seq, part }: LogEntry, result?: RunResult): void {
-    const { kind, parts, exposeToolArgs, sessionId, emit } = this.#options
+  #share(first: number): string[] {
+    const { runs, parts, exposeToolArgs, sessionId } = this.#options
+    const { runId } = this.#reader
+    if (
+      shared?.runId !== runId ||
+      shared.first !== first ||
+      shared.parts !== parts ||
+      shared.exposeToolArgs !== exposeToolArgs ||
+      shared.sessionId !== sessionId ||
+      shared.runs !== runs
+    )
+      shared = { runs, parts, exposeToolArgs, sessionId, runId, first, events: [] }
+    return shared.events
+  }
+
+  #emitAll(entries: readonly LogEntry[], events: string[], end: number): void {
+    const { outlet } = this.#options
+    for (let index = 0; index < end; index++) {
+      const json = (events[index] ??= this.#encode(entries[index]!))
+      if (json !== '') outlet.emit(json)
+    }
+  }
+
+  // '' for entries without an event.
+  #encode(entry: LogEntry, result?: RunResult): string {
+    const { kind, parts, exposeToolArgs, sessionId } = this.#options
     const { runId, ordinal = 0 } = this.#reader
-    const event = projectPart({ kind, parts, exposeToolArgs, runId }, part, result)
-    if (event === undefined) return
-    if (sessionId !== undefined) Object.assign(event[1], { sessionId, id: formatPosition({ ordinal, seq }) })
-    emit(event)
+    const { seq } = entry
+    const place = sessionId === undefined ? undefined : { sessionId, id: formatPosition({ ordinal, seq }) }
+    if (entry instanceof TextEntry) {
+      if (this.#chunks?.runId !== runId) this.#chunks = new ChunkEncoder({ kind, runId })
+      return this.#chunks.encode(entry, place && `,${JSON.stringify(place).slice(1, -1)}`)
+    }
+    // Damaged entries have no type; reading their part throws.
+    if (!parts && !hasEvent(typeOfEntry(entry) ?? 'error')) return ''
+    const event = projectPart({ kind, parts, exposeToolArgs, runId }, entry.part, result)
+    if (event === undefined) return ''
+    if (place !== undefined) Object.assign(event[1], place)
+    return JSON.stringify(event)
+  }
+
+  #send(event: ServerEvent): void {
+    this.#options.outlet.emit(JSON.stringify(event))
   }
 
   #end(err?: unknown): void {

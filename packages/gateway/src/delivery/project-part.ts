@@ -3,10 +3,11 @@ import {
   encodePieces,
   isShort,
   type NumberedPart,
+  type PartType,
   type RunFile,
   type RunnableKind
 } from '@svc/contract'
-import { previewOfJson } from '@svc/contract/stores'
+import { previewOfJson, type TextEntry } from '@svc/contract/stores'
 import type {
   ApprovalEvent,
   ChunkEvent,
@@ -68,6 +69,41 @@ export function projectPart(
   return (
     toNamedEvent(projection, part, result) ?? (projection.parts ? toPartEvent(projection, part) : undefined)
   )
+}
+
+const NAMED = new Set<string>([
+  'text',
+  'tool.call',
+  'tool.result',
+  'tool.error',
+  'tool.approval.request',
+  'input.request',
+  'step.start',
+  'error',
+  'finish'
+] satisfies PartType[])
+
+/** True if parts of a type may have an event of their own. */
+export function hasEvent(type: string): boolean {
+  return NAMED.has(type)
+}
+
+/** Encodes what `projectPart` returns for the plain texts of a run. */
+export class ChunkEncoder {
+  readonly runId: string
+  readonly #opening: string
+  readonly #middle: string
+
+  constructor({ runId, kind }: Pick<Projection, 'runId' | 'kind'>) {
+    this.runId = runId
+    this.#opening = `["${kind}.chunk",{"chunk":"`
+    this.#middle = `","runId":${JSON.stringify(runId)},"seq":`
+  }
+
+  /** @param place members for the end of the payload, as JSON */
+  encode({ text, seq }: TextEntry, place = ''): string {
+    return `${this.#opening}${text}${this.#middle}${seq}${place}}]`
+  }
 }
 
 function toPartEvent(

@@ -1,6 +1,4 @@
-import type { TSchema } from '@sinclair/typebox'
-import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findFaults, findJsonFault, formatFaults, isExposed, toStoredError } from '@svc/contract'
+import { checkOf, findFaults, findJsonFault, formatFaults, isExposed, toStoredError } from '@svc/contract'
 import {
   GTW_ERR_BAD_PAYLOAD,
   GTW_ERR_INTERNAL,
@@ -12,10 +10,10 @@ import {
 import type { Refusal } from './acknowledgements.ts'
 import { CLIENT_EVENTS, type JsonEvent } from './client-events.ts'
 
-const checks = new Map<string, TypeCheck<TSchema>>(
+const checks = new Map(
   Object.entries(CLIENT_EVENTS)
     .filter(([event]) => event !== 'voice.audio')
-    .map(([event, schema]) => [event, TypeCompiler.Compile<TSchema>(schema)])
+    .map(([event, schema]) => [event, checkOf(schema)])
 )
 
 /**
@@ -29,8 +27,7 @@ export function requirePayload(event: JsonEvent, values: readonly unknown[], jso
   // First: the checks below recurse.
   const harm = findJsonFault(payload, jsonDepth)
   if (harm !== undefined) throw new GTW_ERR_BAD_PAYLOAD(harm)
-  const check = checks.get(event)!
-  if (check.Check(payload)) return payload
+  if (checks.get(event)!(payload)) return payload
   throw new GTW_ERR_BAD_PAYLOAD(formatFaults(findFaults(CLIENT_EVENTS[event], payload, { limit: 1 })))
 }
 

@@ -1,11 +1,11 @@
+import { isTerminalStatus } from '@svc/contract'
 import { isEnd, requireAnswerable, requireRun } from '@svc/surface'
-import { GTW_ERR_BAD_AFTER } from '../errors.ts'
 import type { AnswerEvent, CancelEvent, InputAnswerEvent, WatchEvent } from '../events/client-events.ts'
-import type { Handler } from './handler.ts'
+import { requireOpen, type Handler } from './handler.ts'
 
 /**
  * `run.watch`: follows a run after a given part. Replaces an earlier watch of the same run by this socket.
- * @throws RUN_ERR_NOT_FOUND, GTW_ERR_BAD_AFTER, GTW_ERR_TOO_MANY_RUNS
+ * @throws RUN_ERR_NOT_FOUND, RUN_ERR_DRAINING, RUN_ERR_LOG_GONE, GTW_ERR_TOO_MANY_RUNS
  */
 export const watchRun: Handler<WatchEvent> = async (surface, connection, payload) => {
   const { runId, after = 0, parts = false } = payload
@@ -13,8 +13,8 @@ export const watchRun: Handler<WatchEvent> = async (surface, connection, payload
   const { principal } = connection
   const run = await requireRun(surface, runId, principal)
   const { kind, status } = run
+  if (!isTerminalStatus(status)) requireOpen(runs)
   const isOver = await isEnd(runs.stores, runId, after)
-  if (isOver === undefined) throw new GTW_ERR_BAD_AFTER()
   connection.requireCapacity(runId)
   const answer = { ack: { status } }
   if (isOver) return answer

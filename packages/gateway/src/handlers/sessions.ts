@@ -2,7 +2,7 @@ import { sessionKeyText } from '@svc/contract'
 import { formatPosition, ownerOfSessions, requireSession, toSession } from '@svc/surface'
 import { GTW_ERR_NOT_WATCHED } from '../errors.ts'
 import type { SessionListEvent, SessionUnwatchEvent, SessionWatchEvent } from '../events/session-events.ts'
-import type { Handler } from './handler.ts'
+import { requireOpen, type Handler } from './handler.ts'
 
 const DEFAULT_LIMIT = 20
 
@@ -17,11 +17,12 @@ export const listSessions: Handler<SessionListEvent> = async (surface, { princip
 
 /**
  * `session.watch`: follows a session over its runs. Replaces an earlier watch of the same session by this socket.
- * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_BAD_POSITION, RUN_ERR_LOG_GONE, GTW_ERR_TOO_MANY_RUNS
+ * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_DRAINING, RUN_ERR_BAD_POSITION, RUN_ERR_LOG_GONE, GTW_ERR_TOO_MANY_RUNS
  */
 export const watchSession: Handler<SessionWatchEvent> = async (surface, connection, payload) => {
   const { after, ...reference } = payload
   const session = await requireSession(surface, reference, connection.principal)
+  requireOpen(surface.runs)
   const id = feedOf(session)
   connection.requireCapacity(id)
   const reader = await surface.runs.sessions.open(session, after)

@@ -1,3 +1,4 @@
+import type { Server } from 'socket.io'
 import { Decoder, Encoder, PacketType, type Packet } from 'socket.io-parser'
 
 /** Characters; more than any announcement has. */
@@ -134,4 +135,10 @@ export function createAttachmentFreeParser(): AttachmentFreeParser {
 /** Whether `createAttachmentFreeParser` made a parser. */
 export function isAttachmentFree(parser: unknown): parser is AttachmentFreeParser {
   return parsers.has(parser as object)
+}
+
+/** Whether packets of a server have Socket.IO's default encoding. */
+export function hasStandardEncoding(io: Server): boolean {
+  const { opts = {} } = io as unknown as { opts?: { parser?: unknown } }
+  return opts.parser === undefined || isAttachmentFree(opts.parser)
 }

@@ -18,6 +18,7 @@ import type { GatewaySettings } from '../options.ts'
 import {
   announcesAudio,
   hasAttachments,
+  hasStandardEncoding,
   isAttachmentFree,
   readHeader,
   type AttachmentFreeParser,
@@ -80,7 +81,7 @@ class LinkGuard {
     const { parser } = opts
     this.#encoder = encoder
     this.#parser = isAttachmentFree(parser) ? parser : undefined
-    this.#isReadable = parser === undefined || this.#parser !== undefined
+    this.#isReadable = hasStandardEncoding(io)
   }
 
   /** Bytes that a connection may send before a namespace admits it. */

@@ -11,7 +11,6 @@ import { LogReader, type CallConnection, type CallEnd, type EntryReader, type Li
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
-import type { ServerEvent } from '../delivery/project-part.ts'
 import {
   GTW_ERR_CALL_IN_PROGRESS,
   GTW_ERR_NO_CALL,
@@ -29,7 +28,7 @@ import type { Surface } from '../surface.ts'
 interface CallSocketOptions {
   readonly call: Pick<LiveCall, 'runId' | 'acknowledged'>
   readonly socket: Pick<Socket, 'emit' | 'conn'>
-  readonly outlet: Pick<Outlet, 'writable' | 'onWritable'>
+  readonly outlet: Pick<Outlet, 'writable' | 'onWritable' | 'together'>
   /** Called when the socket has the call no longer. */
   left(): void
 }
@@ -53,7 +52,8 @@ class CallSocket implements CallConnection {
   send(output: VoiceOutput, position: number): Promise<void> | undefined {
     const { call, socket, outlet } = this.#options
     const [name, payload] = toEvent(output)
-    socket.emit(name, { runId: call.runId, position, ...payload })
+    // With its audio, which is a packet of its own.
+    outlet.together(() => socket.emit(name, { runId: call.runId, position, ...payload }))
     this.#sent = position
     return outlet.writable ? undefined : new Promise((resolve) => outlet.onWritable(resolve))
   }
@@ -365,17 +365,14 @@ export class Connection {
       runs,
       exposeToolArgs: settings.exposeToolArgs,
       outlet: this.#requireOutlet(),
-      emit: (event) => this.#emit(event),
       ended: (err) => {
         feeds.delete(id)
         const { runId } = reader
         if (err === undefined) return sessionId === undefined && keeper.ended(runId, this)
         log.error({ err: toLoggable(err), runId }, 'the log of the run cannot be read')
         const { error, code } = toRefusal(err)
-        this.#emit([
-          `${kind}.error`,
-          { error, code, ...(sessionId === undefined ? { runId } : { sessionId }) }
-        ])
+        const place = sessionId === undefined ? { runId } : { sessionId }
+        this.#requireOutlet().emit(JSON.stringify([`${kind}.error`, { error, code, ...place }]))
       }
     })
     feeds.set(id, feed)
@@ -383,7 +380,7 @@ export class Connection {
   }
 
   #requireOutlet(): Outlet {
-    return (this.#outlet ??= new Outlet(this.socket.conn))
+    return (this.#outlet ??= new Outlet(this.socket, this.#surface.encoding))
   }
 
   // Never resolves if the connection ends before.
@@ -391,9 +388,5 @@ export class Connection {
     if (this.closed) return undefined
     const outlet = this.#requireOutlet()
     return outlet.writable ? undefined : new Promise((resolve) => outlet.onWritable(resolve))
-  }
-
-  #emit([name, payload]: ServerEvent): void {
-    ;(this.socket as Socket).emit(name, payload)
   }
 }

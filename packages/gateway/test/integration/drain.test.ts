@@ -3,7 +3,8 @@ import registryPlugin, {
   createInProcessStores,
   createRegistry,
   defineRunnable,
-  type RunContext
+  type RunContext,
+  type RunnableKind
 } from '@svc/registry'
 import { scriptedRunnable } from '@svc/testing'
 import Fastify from 'fastify'
@@ -17,19 +18,26 @@ const plain = { forceCloseConnections: 'idle' } as const
 const ask = async ({ approvals }: RunContext) =>
   approvals.request({ toolCallId: 'c', toolName: 'send', args: {} })
 
-/** A workflow that waits for an approval, and goes on after a restart. */
-const flow = defineRunnable({
-  kind: 'workflow',
-  name: 'flow',
-  resumable: true,
-  async *stream(_input, context) {
-    yield { type: 'text', text: await context.step('first', () => 'begun') }
-    yield { type: 'text', text: (await ask(context)).approved ? ' yes' : ' no' }
-  }
-})
+/** A runnable that waits for an approval, and goes on after a restart. */
+const resumable = (kind: RunnableKind, name: string) =>
+  defineRunnable({
+    kind,
+    name,
+    resumable: true,
+    async *stream(_input, context) {
+      yield { type: 'text', text: await context.step('first', () => 'begun') }
+      yield { type: 'text', text: (await ask(context)).approved ? ' yes' : ' no' }
+    }
+  })
+const flow = resumable('workflow', 'flow')
 
-const start = async (client: Client, event: 'agent.run' | 'workflow.run', name: string): Promise<string> => {
-  const answer = await client.emitWithAck(event, { name, input: 'Go' })
+const start = async (
+  client: Client,
+  event: 'agent.run' | 'workflow.run',
+  name: string,
+  more: { onDisconnect?: 'continue'; sessionId?: string } = {}
+): Promise<string> => {
+  const answer = await client.emitWithAck(event, { name, input: 'Go', ...more })
   return 'error' in answer ? answer.error : answer.runId
 }
 
@@ -128,3 +136,37 @@ t.test(
     t.ok(events.every((event) => event.seq > seq))
   }
 )
+
+t.test('a socket that watches again before it is disconnected is not told twice', async (t) => {
+  const stores = createInProcessStores()
+  const gate = Promise.withResolvers<void>()
+  let held = ''
+  const read: typeof stores.log.read = (runId, ...rest) =>
+    runId === held
+      ? gate.promise.then(() => stores.log.read(runId, ...rest))
+      : stores.log.read(runId, ...rest)
+  const engine = { stores: { ...stores, log: { ...stores.log, read } } }
+  const { app, connect } = await buildGateway(t, {
+    runnables: [resumable('agent', 'asking')],
+    fastify: plain,
+    engine
+  })
+  const sessionId = 's'
+  const [client, other] = [await connect(), await connect()]
+  const [inbox, others] = [new Inbox(client), new Inbox(other)]
+  const runId = await start(client, 'agent.run', 'asking', { onDisconnect: 'continue', sessionId })
+  await inbox.first('agent.approval')
+  // Another socket still awaits events, so that none is disconnected yet.
+  const awaited = await start(other, 'agent.run', 'asking', { onDisconnect: 'continue' })
+  await others.first('agent.approval')
+  held = awaited
+  const closed = app.close()
+  const { seq } = await inbox.first('run.suspended')
+  t.match(await client.emitWithAck('run.watch', { runId, after: seq }), { code: 'RUN_ERR_DRAINING' })
+  const session = { kind: 'agent', name: 'asking', sessionId } as const
+  t.match(await client.emitWithAck('session.watch', session), { code: 'RUN_ERR_DRAINING' })
+  gate.resolve()
+  await closed
+  t.equal(inbox.of(runId).filter(({ event }) => event === 'run.suspended').length, 1)
+  t.equal(others.of(awaited).filter(({ event }) => event === 'run.suspended').length, 1)
+})

@@ -183,15 +183,19 @@ t.test('100,000 events at once: an error, then a disconnect, and others are serv
 t.test('reentering the namespace does not reset the event limit', async (t) => {
   const gateway = await buildGateway(t, { runnables: [echo], options: { limits: { eventsPerSecond: 20 } } })
   const client = await RawClient.connect(gateway.origin)
-  for (let round = 0; round < 10; round++) {
-    for (let sent = 0; sent < 5; sent++) client.send(event('run.cancel', { runId: 'none' }))
+  const isRefusal = (text: string) => text.includes('GTW_ERR_TOO_MANY_EVENTS')
+  // Two rounds within a second are too many. Those of a slow machine may not be, and 60 would be too many entries.
+  for (let round = 0; round < 40 && !client.received.some(isRefusal); round++) {
+    client.received.length = 0
+    for (let sent = 0; sent < 12; sent++) client.send(event('run.cancel', { runId: 'none' }))
+    await client.until((text) => client.received.length === 12 || isRefusal(text))
     client.send('41')
-    await wait(5)
+    client.ws.ping()
+    await Promise.race([once(client.ws, 'pong'), client.untilClosed()])
     client.send('40')
-    await wait(5)
+    await client.until((text) => text.startsWith('40') || isRefusal(text))
   }
-  const refused = await client.until((text) => text.includes('GTW_ERR_TOO_MANY_EVENTS'))
-  t.match(refused, /TOO_MANY_EVENTS/)
+  t.ok(client.received.some(isRefusal))
   client.end()
 })
 

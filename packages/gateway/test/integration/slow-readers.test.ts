@@ -16,10 +16,13 @@ const MEBIBYTE = 1_048_576
 /** Bytes that the server holds for a socket: those that wait, and those that are given to its connection. */
 function heldFor({ conn }: Socket): number {
   const { writeBuffer, transport } = conn as unknown as {
-    writeBuffer: { data?: string }[]
+    writeBuffer: { data?: string; options: { wsPreEncodedFrame?: Buffer[] } }[]
     transport: { socket: { bufferedAmount: number } }
   }
-  const waiting = writeBuffer.reduce((sum, { data = '' }) => sum + data.length, 0)
+  const waiting = writeBuffer.reduce(
+    (sum, { data = '', options }) => sum + data.length + (options.wsPreEncodedFrame?.[0]?.length ?? 0),
+    0
+  )
   return waiting + transport.socket.bufferedAmount
 }
 

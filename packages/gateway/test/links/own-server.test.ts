@@ -1,10 +1,11 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import gateway, { type GatewayAuthenticate } from '@svc/gateway'
 import registry, { createRegistry } from '@svc/registry'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Server, type ServerOptions } from 'socket.io'
 import { io as connect, type Socket } from 'socket.io-client'
 import t from 'tap'
+import { jsonParser } from '../helpers/json-parser.ts'
 import { RawClient } from '../helpers/raw-client.ts'
 
 t.setTimeout(60_000)
@@ -100,23 +101,9 @@ t.test('packets to the gateway are counted and measured', async (t) => {
   }
 })
 
-/** A parser that is not Socket.IO's: packets are JSON in binary messages. */
-class JsonEncoder {
-  encode(packet: object): Buffer[] {
-    return [Buffer.from(JSON.stringify(packet))]
-  }
-}
-class JsonDecoder extends EventEmitter {
-  add(message: Buffer): void {
-    this.emit('decoded', JSON.parse(message.toString()))
-  }
-  destroy(): void {}
-}
-
 t.test('it may have its own parser', async (t) => {
-  const parser = { Encoder: JsonEncoder, Decoder: JsonDecoder }
-  const { origin } = await buildHost(t, { parser })
-  const options = { parser, forceNew: true, transports: ['websocket'], reconnection: false }
+  const { origin } = await buildHost(t, { parser: jsonParser })
+  const options = { parser: jsonParser, forceNew: true, transports: ['websocket'], reconnection: false }
   const socket: Socket = connect(`${origin}/agents`, { ...options, auth: { token: 'good' } })
   t.teardown(() => socket.disconnect())
   const cancel = (runId: string) => socket.emitWithAck('run.cancel', { runId })

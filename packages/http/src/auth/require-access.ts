@@ -7,8 +7,15 @@ import {
   type Principal,
   type RunnableKind
 } from '@svc/contract'
-import { isStrayCall, localCallOf, missingScope, requireAllowed } from '@svc/surface'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  completeHook,
+  isStrayCall,
+  localCallOf,
+  missingScope,
+  requireAllowed,
+  type HookAct
+} from '@svc/surface'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { HttpPolicy } from './policy.ts'
 import { HTTP_ERR_BAD_OPTION, HTTP_ERR_CROSS_ORIGIN } from '../errors.ts'
 import { errors } from '../surface-errors.ts'
@@ -32,35 +39,24 @@ export function requireAccess(scope: Scope, policy: HttpPolicy): void {
     route.config = { ...config, access, accessKey: `${verb} ${routePath}` }
   })
 
-  scope.addHook('onRequest', (request, _reply, done) => {
-    try {
-      const guarding = guard(request, policy)
-      if (isPromise(guarding)) guarding.then(pass, refuse)
-      else done()
-    } catch (err) {
-      refuse(err)
-    }
-
-    function pass(): void {
-      done()
-    }
-
-    // Fastify takes a falsy value for success.
-    function refuse(thrown: unknown): void {
-      done(thrown instanceof Error ? thrown : new Error('no error was thrown', { cause: thrown }))
-    }
-  })
+  const act: HookAct = (request) => guard(request, policy)
+  scope.addHook('onRequest', (request, reply, done) => completeHook(act, request, reply, done))
 }
 
 function guard(request: FastifyRequest, policy: HttpPolicy): Awaitable<void> {
   request.principal = ANONYMOUS
+  // Fastify makes the options of a route anew on each access.
+  const { config } = request.routeOptions
   // A path without a route has no rule; its 404 needs no credentials.
-  if ((request.routeOptions.config.access ?? 'open') === 'open') return
-  if (policy.identify === undefined) refuseStray(request, policy)
-  const caller = policy.identify === undefined ? ANONYMOUS : policy.identify(request)
+  if ((config.access ?? 'open') === 'open') return
+  if (policy.identify === undefined) {
+    refuseStray(request, policy)
+    return admit(request, config, ANONYMOUS, policy)
+  }
+  const caller = policy.identify(request)
   return isPromise(caller)
-    ? caller.then((found) => admit(request, found, policy))
-    : admit(request, caller, policy)
+    ? caller.then((found) => admit(request, config, found, policy))
+    : admit(request, config, caller, policy)
 }
 
 // Pages that CORS admits may call from elsewhere.
@@ -69,10 +65,15 @@ function refuseStray(request: FastifyRequest, { hosts, hasCors }: HttpPolicy): v
   if (isStrayCall(hasCors ? { ...call, origin: undefined } : call, hosts)) throw new HTTP_ERR_CROSS_ORIGIN()
 }
 
-function admit(request: FastifyRequest, principal: Principal, policy: HttpPolicy): Awaitable<void> {
+function admit(
+  request: FastifyRequest,
+  { access, accessKey = '' }: FastifyContextConfig,
+  principal: Principal,
+  policy: HttpPolicy
+): Awaitable<void> {
   request.principal = principal
-  const { access, accessKey = '' } = request.routeOptions.config
-  const missing = findMissingScope(principal.scopes, policy.routes.get(accessKey) ?? [])
+  const wanted = policy.routes.get(accessKey)
+  const missing = wanted && findMissingScope(principal.scopes, wanted)
   if (missing !== undefined) throw missingScope(errors, missing)
 
   const { name } = request.params as { name?: string }

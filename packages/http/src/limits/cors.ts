@@ -1,4 +1,4 @@
-import cors, { type FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyCorsOptions } from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
 import { functionSchema, optionsSchema } from '@svc/contract'
 import type { FastifyInstance, RouteShorthandOptionsWithHandler } from 'fastify'
@@ -63,10 +63,11 @@ function refuseSecondCors(scope: FastifyInstance): void {
 }
 
 /** Adds the hook of `@fastify/cors` and returns its preflight route, which it would add for all paths of the app. */
-function addCorsHook(
+async function addCorsHook(
   scope: FastifyInstance,
   options: FastifyCorsOptions
 ): Promise<RouteShorthandOptionsWithHandler> {
+  const { default: cors } = await import('@fastify/cors')
   return new Promise((resolve, reject) => {
     const routeless = Object.create(scope, {
       options: {

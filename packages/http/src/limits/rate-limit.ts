@@ -1,4 +1,4 @@
-import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
+import type { RateLimitPluginOptions } from '@fastify/rate-limit'
 import { Type } from '@sinclair/typebox'
 import {
   ANONYMOUS,
@@ -23,7 +23,7 @@ export async function limitRate(
   options: RateLimitPluginOptions,
   counters: CounterStore | undefined
 ): Promise<void> {
-  await scope.register(rateLimit, {
+  await scope.register(import('@fastify/rate-limit'), {
     keyGenerator: callerOf,
     ...(counters && options.redis === undefined && { store: countOverNodes(counters, scope.prefix) }),
     ...options,

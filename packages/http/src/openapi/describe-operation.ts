@@ -45,7 +45,7 @@ id: 7.2
 
 \`\`\`
 
-A client that lost its connection continues with \`Last-Event-ID\`. If the log there is no longer kept, the answer is 410: read the messages, and
+A client that lost its connection continues with \`Last-Event-ID\`. If the log has no such place, or no longer, the answer is 410: read the messages, and
 continue from their \`lastEventId\`. The stream ends when the token of its client expires.`
 
 /** The texts of an operation. @param name its words, joined by hyphens: `run-agent`; the last one selects the tag */
@@ -79,7 +79,7 @@ export const REASONS = {
   403: 'The credentials or the service do not allow it',
   404: 'Nothing with this name or id exists for the caller',
   409: 'Its state no longer allows this',
-  410: 'The log there is no longer kept: read the messages of the session, and continue from their `lastEventId`',
+  410: 'The log has no such place, or no longer: read the record of the run, or the messages of the session, and continue from there',
   413: 'The body is too large',
   414: 'A segment of the path is too long',
   415: 'The media type of the body is not supported',

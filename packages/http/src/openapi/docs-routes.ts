@@ -1,5 +1,3 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HTTP_ERR_BAD_OPTION } from '../errors.ts'
 import type { OpenApi } from './open-api.ts'
@@ -32,8 +30,8 @@ export async function docsRoutes(
     if (specPath !== `${docsPath}/json`) docs.get(specPath, { schema: { hide: true } }, document)
 
     // The plugin of the page depends on it; the document is ours.
-    await docs.register(swagger)
-    await docs.register(swaggerUi, {
+    await docs.register(import('@fastify/swagger'))
+    await docs.register(import('@fastify/swagger-ui'), {
       routePrefix: docsPath,
       indexPrefix: scope.prefix,
       theme: { title: escapeHtml(title) },

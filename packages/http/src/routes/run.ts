@@ -1,6 +1,6 @@
 import { codeOf, RunBodySchema, RUNNABLE_KINDS, RunRecordSchema, RunResultSchema } from '@svc/contract'
-import { sendJson, toRunRecord, jsonReply } from '@svc/surface'
-import type { FastifyReply } from 'fastify'
+import { sendJson, toRunRecord, jsonReply, type Run } from '@svc/surface'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { replyRunError } from '../errors/error-handler.ts'
 import { describeOperation, errorReplies, RUN_ERRORS, RUN_ID } from '../openapi/describe-operation.ts'
 import { createStarter, endsWithin, tieToClient } from '../starting/start-run.ts'
@@ -40,13 +40,12 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
     scope.post(`/${kind}s/:name/run`, { schema, config, preParsing }, async (request, reply) => {
       const patience = readPatience(request.headers.prefer)
       const run = await start(request, reply, patience && 'continue')
-      const urlOf = () => `${surface.baseOf(request)}/runs/${run.runId}`
       if (patience === undefined) tieToClient(surface, run, request.body, reply)
       else {
         const inTime = await endsWithin(surface, run, reply, patience.ms)
         patience.apply(reply, inTime)
         if (!inTime) {
-          reply.code(202).header('location', urlOf())
+          reply.code(202).header('location', urlOf(run, surface, request))
           const record = toRunRecord((await surface.runs.find(run.runId))!)
           return run.joined ? { ...record, joined: true as const } : record
         }
@@ -54,12 +53,16 @@ export function runRoutes(scope: HttpScope, surface: Surface): void {
       try {
         return await sendJson(surface.replies, reply, await run.result())
       } catch (err) {
-        if (codeOf(err) === 'RUN_ERR_SUSPENDED') reply.header('location', urlOf())
+        if (codeOf(err) === 'RUN_ERR_SUSPENDED') reply.header('location', urlOf(run, surface, request))
         replyRunError(err, request, reply)
         return reply
       }
     })
   }
+}
+
+function urlOf({ runId }: Run, { baseOf }: Surface, request: FastifyRequest): string {
+  return `${baseOf(request)}/runs/${runId}`
 }
 
 /** The longest time that a reply waits for its run, in seconds. */

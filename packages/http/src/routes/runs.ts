@@ -45,7 +45,7 @@ const watch = {
   response: {
     200: eventStreamReply('The parts from there'),
     204: emptyReply('Nothing left to send: an EventSource stops reconnecting'),
-    ...errorReplies(400, 404, 414, 500, 503)
+    ...errorReplies(400, 404, 410, 414, 500, 503)
   }
 }
 
@@ -81,13 +81,12 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
     const { runId } = await requireRun(surface, request.params.runId, request.principal)
     const after = requireSeq(request.headers['last-event-id'] ?? request.query.after ?? '0')
     const isOver = await isEnd(runs.stores, runId, after)
-    if (isOver === undefined) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
     // 204 makes an EventSource stop reconnecting.
     if (isOver) return reply.code(204).send()
     reply.headers(SSE_HEADERS).header('x-run-id', runId)
     if (request.method === 'HEAD') return reply.send()
     watchClient(replies, reply)
-    return reply.send(createSseStream(runs, runId, { after, heartbeat }))
+    return createSseStream(runs, runId, { after, heartbeat })
   })
 }
 

@@ -1,4 +1,5 @@
 import {
+  expiryOf,
   formatPosition,
   ownerOfSessions,
   presentOf,
@@ -15,12 +16,10 @@ import {
 import {
   defined,
   encodePieces,
-  MAX_TIMER,
   SessionChangeSchema,
   SessionForkSchema,
   SessionSchema,
-  type MessagePage,
-  type Principal
+  type MessagePage
 } from '@svc/contract'
 import { runIdOfTurn } from '@svc/contract/stores'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
@@ -190,7 +189,7 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
       return reply.send()
     }
     watchClient(replies, reply)
-    return reply.send(streamEntries(reader, { heartbeat }))
+    return streamEntries(reader, { heartbeat })
   })
 }
 
@@ -209,10 +208,4 @@ function* encodeDetail(
     comma = ','
   }
   yield `],"branches":${JSON.stringify(branches)},"nextCursor":${JSON.stringify(nextCursor)}}`
-}
-
-// A stream may last longer than the token of its client.
-function expiryOf({ exp }: Principal): AbortSignal | undefined {
-  if (exp === undefined) return undefined
-  return AbortSignal.timeout(Math.min(Math.max(exp * 1_000 - Date.now(), 0), MAX_TIMER))
 }

@@ -32,7 +32,8 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
     scope.post(`/${kind}s/:name/stream`, { schema, config, preParsing }, async (request, reply) => {
       const run = await start(request, reply)
       tieToClient(surface, run, request.body, reply)
-      return reply.headers(SSE_HEADERS).send(createSseStream(runs, run.runId, { heartbeat }))
+      reply.headers(SSE_HEADERS)
+      return createSseStream(runs, run.runId, { heartbeat })
     })
   }
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
+  codeOf,
+  andThen,
   isPromise,
   toLoggable,
   type Awaitable,
@@ -10,16 +12,34 @@ import {
   type RunSummary,
   type StartKey
 } from '@svc/contract'
-import { refuseEarly, requireExposed, toStartOptions, type OpenReplies, type Run } from '@svc/surface'
+import {
+  completeHook,
+  refuseEarly,
+  requireExposed,
+  toStartOptions,
+  type EarlyRefusals,
+  type HookAct,
+  type OpenReplies,
+  type Run
+} from '@svc/surface'
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { HTTP_ERR_BAD_IDEMPOTENCY_KEY, HTTP_ERR_CLIENT_CLOSED } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 import type { UploadedFile } from '../uploads/uploads.ts'
 
+const FOUND = Symbol('runnable')
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request runs, on routes that start runs; found before the body is read. */
+    [FOUND]: Runnable
+  }
+}
+
 /** A validated request for a run. */
 export interface RunRequest extends Pick<
   FastifyRequest,
-  'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads'
+  'principal' | 'log' | 'headers' | 'routeOptions' | 'uploads' | typeof FOUND
 > {
   readonly params: { name: string }
   readonly body: RunBody
@@ -40,71 +60,50 @@ export interface Starter {
 
 /** Creates the starter of one kind's runs for one route. */
 export function createStarter(surface: Surface, kind: RunnableKind): Starter {
-  const found = new WeakMap<object, Runnable>()
+  const refusals: EarlyRefusals = {
+    runs: surface.runs,
+    ownerOf: ({ principal }) => principal.sub,
+    isRepeated: (request) => isRepeated(surface, request)
+  }
+  const find: HookAct = (request, reply) => {
+    const { name } = request.params as RunRequest['params']
+    const found = requireExposed(surface, kind, name)
+    return isPromise(found) ? found.then((later) => take(later, request, reply)) : take(found, request, reply)
+  }
+  // Queued runs wait for the limits instead.
+  const take = (runnable: Runnable, request: FastifyRequest, reply: FastifyReply): Awaitable<void> => {
+    request[FOUND] = runnable
+    return runnable.queue === true ? undefined : refuseEarly(refusals, request, reply)
+  }
   return {
-    preParsing(request, reply, _payload, done) {
-      const { name } = request.params as RunRequest['params']
-      const refuse = (runnable: Runnable) => {
-        found.set(request, runnable)
-        return refuseStart(surface, runnable, request, reply)
-      }
-      try {
-        const runnable = requireExposed(surface, kind, name)
-        const refusing = isPromise(runnable) ? runnable.then(refuse) : refuse(runnable)
-        const pass = () => done()
-        if (isPromise(refusing)) refusing.then(pass, done)
-        else done()
-      } catch (err) {
-        done(err as Error)
-      }
-    },
+    preParsing: (request, reply, _payload, done) => completeHook(find, request, reply, done),
     start: (request, reply, onDisconnect = request.body.onDisconnect ?? surface.onDisconnect) =>
-      startRun(surface, found.get(request)!, request, reply, onDisconnect)
+      startRun(surface, request, reply, onDisconnect)
   }
 }
 
-// Queued runs wait for the limits instead.
-function refuseStart(
-  { runs, exposed }: Surface,
-  runnable: Runnable,
-  request: FastifyRequest,
-  reply: FastifyReply
-): Awaitable<void> {
-  if (runnable.queue === true) return
-  const { principal, headers, params, routeOptions } = request
-  const owner = principal.sub
-  const isRepeated = (): Awaitable<boolean> => {
-    const key = readKey(headers['idempotency-key'], routeOf(routeOptions, params as RunRequest['params']))
-    if (key === undefined) return false
-    const { registry } = exposed.startOptions(runnable)
-    const started = runs.stores.runs.findStarted({ registry, owner, startKey: { key, hash: '' } })
-    return isPromise(started) ? started.then(isFound) : isFound(started)
-  }
-  return refuseEarly({ runs, ownerOf: () => owner, isRepeated }, request, reply)
+function isRepeated({ runs, exposed }: Surface, request: FastifyRequest): Awaitable<boolean> {
+  const { principal, [FOUND]: runnable } = request
+  const key = readKey(request as RunRequest)
+  if (key === undefined) return false
+  const { registry } = exposed.startOptions(runnable)
+  const startKey = { key, hash: '' }
+  const started = runs.stores.runs.findStarted({ registry, owner: principal.sub, startKey })
+  return andThen(started, isFound)
 }
 
 const isFound = (run: RunSummary | undefined) => run !== undefined
 
-// Not the URL: one resource has many spellings.
-function routeOf({ url }: RunRequest['routeOptions'], { name }: RunRequest['params']): string {
-  return `${url} ${name}`
-}
-
 async function startRun(
   surface: Surface,
-  runnable: Runnable,
-  { params, body, principal, log, headers, routeOptions, uploads }: RunRequest,
+  request: RunRequest,
   reply: FastifyReply,
   onDisconnect: OnDisconnect
 ): Promise<Run> {
+  const { [FOUND]: runnable, body, principal, headers, log, uploads } = request
   const options = toStartOptions(surface, runnable, { body, onDisconnect, principal, headers, log })
-  const startKey = readStartKey(
-    headers['idempotency-key'],
-    routeOf(routeOptions, params),
-    body,
-    uploads?.files
-  )
-  const starting = surface.runs.start(runnable, body.input, { ...options, startKey })
+  options.startKey = readStartKey(request)
+  const starting = surface.runs.start(runnable, body.input, options)
   // The start may keep the files, and the run reads them while it works, even if the client has left.
   if (uploads !== undefined && uploads.files.length > 0)
     uploads.keepUntil(starting.then((started) => started.result()))
@@ -121,26 +120,24 @@ async function startRun(
  * @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
-function readStartKey(
-  key: string | string[] | undefined,
-  route: string,
-  body: RunBody,
-  files: readonly UploadedFile[] = []
-): StartKey | undefined {
-  const read = readKey(key, route)
-  return read === undefined ? undefined : { key: read, hash: hashBody(body, files) }
+function readStartKey(request: RunRequest): StartKey | undefined {
+  const key = readKey(request)
+  return key === undefined ? undefined : { key, hash: hashBody(request.body, request.uploads?.files) }
 }
 
 /** The same without the body, before it is read. @throws HTTP_ERR_BAD_IDEMPOTENCY_KEY */
-function readKey(key: string | string[] | undefined, route: string): string | undefined {
+function readKey(request: Pick<RunRequest, 'headers' | 'routeOptions' | 'params'>): string | undefined {
+  const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) throw new HTTP_ERR_BAD_IDEMPOTENCY_KEY()
+  // Not the URL: one resource has many spellings.
+  const route = `${request.routeOptions.url} ${request.params.name}`
   return createHash('sha256')
     .update(JSON.stringify([route, key]))
     .digest('base64url')
 }
 
-function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[]): string {
+function hashBody({ apiKey: _, ...asked }: RunBody, files: readonly UploadedFile[] = []): string {
   const hash = createHash('sha256').update(JSON.stringify(asked))
   for (const { sha256 } of files) hash.update(sha256)
   return hash.digest('base64url')
@@ -185,6 +182,9 @@ export async function endsWithin(
   reply.raw.once('close', stop)
   try {
     for await (const _ of run.parts(0, over.signal));
+  } catch (err) {
+    if (codeOf(err) !== 'RUN_ERR_LOG_GONE') throw err
+    return false
   } finally {
     clearTimeout(timer)
     reply.raw.off('close', stop)

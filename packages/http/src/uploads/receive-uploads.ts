@@ -1,4 +1,3 @@
-import multipart from '@fastify/multipart'
 import { toLoggable } from '@svc/contract'
 import { discardRest } from '@svc/surface'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -61,7 +60,7 @@ async function removeLeftovers({ log }: FastifyInstance): Promise<void> {
  * them, hooks of the app's own instance (`attachFieldsToBody`) would also read their body.
  */
 async function acceptMultipart(scope: FastifyInstance): Promise<Pick<WeakSet<FastifyRequest>, 'has'>> {
-  if (!scope.hasPlugin('@fastify/multipart')) await scope.register(multipart)
+  if (!scope.hasPlugin('@fastify/multipart')) await scope.register(import('@fastify/multipart'))
   const forms = new WeakSet<FastifyRequest>()
   scope.removeContentTypeParser(FORM)
   scope.addContentTypeParser(FORM, (request, _payload, done) => {

@@ -119,7 +119,7 @@ const place: string | undefined = talk.data?.lastEventId
 if (place === undefined) throw new Error(talk.error?.code)
 const astray = { params: { ...own, query: { after: '99.9' } } }
 const lost = await api.GET('/api/sessions/{kind}/{name}/{sessionId}/stream', astray)
-if (lost.error?.code !== 'RUN_ERR_BAD_POSITION') throw new Error('not refused')
+if (lost.error?.code !== 'RUN_ERR_LOG_GONE') throw new Error('not refused')
 const forking = { params: own, body: { sessionId: 's2' } }
 const forked = await api.POST('/api/sessions/{kind}/{name}/{sessionId}/fork', forking)
 const forkId: string | undefined = forked.data?.sessionId

@@ -26,7 +26,7 @@ t.test('each kind of runnable runs to its result', async (t) => {
       usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
     })
     t.type(result.durationMs, 'number')
-    t.match(result.runId, /^\w{29}$/)
+    t.match(result.runId, /^\w{31}$/)
     t.equal(response.headers.get('x-run-id'), result.runId)
   }
 })

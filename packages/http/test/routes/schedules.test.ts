@@ -32,7 +32,7 @@ t.test('a schedule is created, read, changed, switched off and removed', async (
 t.test('it fires: its run is one of the owner', async (t) => {
   const { ask, as } = await buildSecuredApp(t, { runnables })
   const ada = as('ada', 'agents:run', 'schedules:*')
-  const at = new Date(Date.now() + 100).toISOString()
+  const at = new Date(Date.now() + 500).toISOString()
   const { cron: _, timeZone: __, ...once } = { ...daily, at }
   const { scheduleId } = await read(await ask('POST', '/schedules', ada, once))
   let schedule: Schedule

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { findFaults, formatFaults } from '@svc/contract'
+import { checkOf, findFaults, formatFaults } from '@svc/contract'
 import { quoteName } from '@svc/surface'
 
 /** An id of a request, or a token for its progress. */
@@ -150,15 +149,15 @@ export function resourceNotFound(uri: string): RpcError {
   return new RpcError(RPC_CODES.InvalidParams, `Resource not found: ${uri}`, { data: { uri } })
 }
 
-/** Compiles the check of a value by its schema. @param root its name in errors @param status of the reply */
+/** The check of a value by its schema. @param root its name in errors @param status of the reply */
 export function checkParams<T extends TSchema>(
   schema: T,
   root = 'params',
   status?: number
 ): (value: unknown) => Static<T> {
-  const check = TypeCompiler.Compile(schema)
+  const fits = checkOf(schema)
   return (value) => {
-    if (check.Check(value)) return value
+    if (fits(value)) return value
     throw invalidParams(formatFaults(findFaults(schema, value, { root })), status)
   }
 }

@@ -9,8 +9,7 @@ import {
   type RunFile,
   type Usage
 } from '@svc/contract'
-import type { FileUrl } from '@svc/surface'
-import { toModel } from '../models/model-name.ts'
+import { toRunnableId, type FileUrl } from '@svc/surface'
 import { AnswerText } from './answer-text.ts'
 import type { CompletionEvent } from './completion-message.ts'
 import type { Annotation, ChatFinishReason, CompletionUsage, ToolCall } from './completion-schemas.ts'
@@ -96,7 +95,7 @@ export class CompletionEvents {
 
   get model(): string {
     const { start } = this.run
-    return start === undefined ? '' : toModel(start.kind, start.name)
+    return start === undefined ? '' : toRunnableId(start.kind, start.name)
   }
 
   /** When it began, in seconds since the epoch. */

@@ -1,5 +1,6 @@
 import type { LogEntry } from '@svc/contract'
-import { encodeEvents, encodeLarge, MAX_WHOLE, type SseProjection } from '@svc/surface'
+import { encodeText } from '@svc/contract/stores'
+import { encodeEvents, encodeLarge, MAX_WHOLE, type RunProjection } from '@svc/surface'
 import { toErrorBody } from '../wire/error-body.ts'
 import { toCallDelta, type CompletionEvent, type EndEvent } from './completion-message.ts'
 import type { CompletionEvents } from './completion-events.ts'
@@ -12,7 +13,7 @@ const RESTARTED = {
 }
 
 /** The log of a run as the stream of one of its completions. */
-export class CompletionStream implements SseProjection {
+export class CompletionStream implements RunProjection {
   readonly head: string | Iterable<string>
   readonly #events: CompletionEvents
   readonly #includesUsage: boolean
@@ -30,6 +31,10 @@ export class CompletionStream implements SseProjection {
     this.head = this.#encodeAll(seen)
   }
 
+  get seq(): number {
+    return this.#events.run.seq
+  }
+
   get ended(): boolean {
     return this.#ended
   }
@@ -39,10 +44,11 @@ export class CompletionStream implements SseProjection {
     return true
   }
 
-  encode({ seq, part }: LogEntry): string | Iterable<string> {
+  encode(entry: LogEntry): string | Iterable<string> {
+    const { seq, part } = entry
     if (part.type === 'text' && !part.source?.length && this.#events.extend(seq, part.text)) {
       this.#sent += part.text.length
-      return `${this.#before}{"content":${JSON.stringify(part.text)}}${this.#after}`
+      return `${this.#before}{"content":${encodeText(entry, part.text)}}${this.#after}`
     }
     return this.#encodeAll(this.#events.add(part))
   }

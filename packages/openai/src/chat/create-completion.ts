@@ -11,22 +11,22 @@ import {
 import { RUN_ERR_CANCELED, RUN_ERR_FAILED, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import {
   answerInputs,
-  createSseStream,
   mayAnswer,
+  openEventStream,
   readPresent,
+  readRunnableId,
   requireAllowed,
   requireExposed,
-  SSE_HEADERS,
   tieToClient,
-  toStartOptions
+  toStartOptions,
+  valueOfText
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNANSWERED } from '../errors.ts'
 import { fileUrlIn } from '../files/file-urls.ts'
-import { readModel } from '../models/model-name.ts'
 import type { Surface } from '../surface.ts'
 import { toToolUse } from '../wire/client-tools.ts'
-import { parseOutput, toRunInput, type CallOutput } from '../wire/conversation.ts'
+import { toRunInput, type CallOutput } from '../wire/conversation.ts'
 import { findWaitingRun } from '../wire/find-waiting-run.ts'
 import { toFormatInstructions, toStopTexts } from '../wire/response-format.ts'
 import { CompletionEvents, readCallId, type WaitingCall } from './completion-events.ts'
@@ -126,7 +126,7 @@ export async function createCompletion(
   reply: FastifyReply
 ): Promise<unknown> {
   const { body, caller: principal } = request
-  const { kind, name } = readModel(body.model)
+  const { kind, name } = readRunnableId(body.model)
   await requireAllowed(surface, principal, 'run', { kind, name })
   const runnable = await requireExposed(surface, kind, name)
   const read = readMessages(body.messages)
@@ -144,7 +144,7 @@ export async function createCompletion(
   void reply.header('x-run-id', begun.runId)
   const endsAtCall = waiting === undefined ? given.endsAtCall : given.areFunctions
   if (endsAtCall) cancelAfter(surface, begun, reply)
-  return body.stream ? sendStream(surface, begun, body, reply) : awaitCompletion(surface, begun, reply)
+  return body.stream ? openStream(surface, begun, body, reply) : awaitCompletion(surface, begun, reply)
 }
 
 async function continueRun(
@@ -157,7 +157,7 @@ async function continueRun(
     if (!outputs.has(inputId)) throw new OPENAI_ERR_UNANSWERED(`the tool call "${call.id}"`)
   const answers = Array.from(outputs, ([inputId, { output }]) => ({
     inputId,
-    answer: { action: 'accept' as const, content: parseOutput(output) }
+    answer: { action: 'accept' as const, content: valueOfText(output) }
   }))
   await answerInputs(surface, request.caller, answers)
   events.markAnswered([...outputs.keys()])
@@ -216,15 +216,14 @@ function cancelAfter({ runs }: Surface, { runId, events }: Begun, reply: Fastify
   })
 }
 
-function sendStream(
-  { runs, heartbeat }: Surface,
+function openStream(
+  surface: Surface,
   { runId, events, seen }: Begun,
   { stream_options: options }: CompletionBody,
   reply: FastifyReply
-): FastifyReply {
-  const after = events.run.seq
+): ReadableStream<string> {
   const projection = new CompletionStream(events, options?.include_usage === true, seen)
-  return reply.headers(SSE_HEADERS).send(createSseStream(runs, runId, { after, heartbeat, projection }))
+  return openEventStream(surface, reply, runId, projection)
 }
 
 /** Follows a run until its completion is over. @throws the error of the run, RUN_ERR_CANCELED, RUN_ERR_SUSPENDED */

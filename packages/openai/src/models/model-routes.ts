@@ -1,11 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { jsonReply } from '@svc/surface'
+import { jsonReply, mayRun, readRunnableId, toRunnableId } from '@svc/surface'
 import type { Principal } from '@svc/contract'
 import type { FastifyInstance } from 'fastify'
 import { OPENAI_ERR_UNKNOWN_MODEL } from '../errors.ts'
 import type { Surface } from '../surface.ts'
 import { ErrorBodySchema } from '../wire/error-body.ts'
-import { readModel, toModel, type NamedRunnable } from './model-name.ts'
 
 const ModelSchema = Type.Object(
   { id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String() },
@@ -51,25 +50,17 @@ export function modelRoutes(scope: FastifyInstance, surface: Surface): void {
 async function listModels(surface: Surface, caller: Principal): Promise<Static<typeof ModelsSchema>> {
   const data: Model[] = []
   for (const { kind, name } of surface.exposed.list())
-    if (await mayRun(surface, caller, { kind, name })) data.push(toObject(toModel(kind, name)))
+    if (await mayRun(surface, caller, { kind, name })) data.push(toObject(toRunnableId(kind, name)))
   return { object: 'list', data }
 }
 
 /** @throws OPENAI_ERR_UNKNOWN_MODEL */
 async function findModel(surface: Surface, model: string, caller: Principal): Promise<Model> {
-  const { kind, name } = readModel(model)
+  const { kind, name } = readRunnableId(model)
   const isExposed = (await surface.exposed.find(kind, name)) !== undefined
   if (!isExposed || !(await mayRun(surface, caller, { kind, name })))
     throw new OPENAI_ERR_UNKNOWN_MODEL(model)
-  return toObject(toModel(kind, name))
-}
-
-async function mayRun(
-  { policy }: Pick<Surface, 'policy'>,
-  caller: Principal,
-  { kind, name }: NamedRunnable
-): Promise<boolean> {
-  return (await policy.authorize(caller, 'run', { kind, name })).allowed
+  return toObject(toRunnableId(kind, name))
 }
 
 function toObject(id: string): Model {

@@ -5,6 +5,7 @@ import type {
   ItemStatus,
   McpCallItem,
   MessageItem,
+  MessagePhase,
   OutputItem,
   OutputText,
   ReasoningItem,
@@ -101,8 +102,8 @@ export class OutputItems {
     return events
   }
 
-  /** Ends the text under way. */
-  close(status: ItemStatus = 'completed'): ItemEvent[] {
+  /** Ends the text under way. @param phase of a message */
+  close(status: ItemStatus = 'completed', phase?: MessagePhase): ItemEvent[] {
     const open = this.#open
     if (open === undefined) return []
     const { item, index } = open
@@ -110,6 +111,7 @@ export class OutputItems {
     const whole = this.#shown(item) as MessageItem | ReasoningItem
     this.#open = undefined
     Object.assign(item, whole, { status })
+    if (item.type === 'message' && phase !== undefined) item.phase = phase
     const [part] = item.content as [OutputText]
     const { text } = part
     return [
@@ -182,7 +184,7 @@ export class OutputItems {
 
   #require(type: 'message' | 'reasoning', id: string): { open: OpenText; events: ItemEvent[] } {
     if (this.#open?.item.type === type) return { open: this.#open, events: [] }
-    const events = this.close()
+    const events = this.close('completed', 'commentary')
     const item: MessageItem | ReasoningItem =
       type === 'message'
         ? { type, id: `msg_${id}`, status: 'in_progress', role: 'assistant', content: [] }

@@ -46,7 +46,9 @@ function readItem(item: GivenItem, conversation: Conversation): void {
 }
 
 function addMessage({ fields, param }: GivenItem, conversation: Conversation): void {
-  const { role = 'user', content } = fields
+  const { role = 'user', content, phase = null } = fields
+  if (phase !== null && phase !== 'commentary' && phase !== 'final_answer')
+    throw new OPENAI_ERR_BAD_REQUEST(`${param}.phase must be commentary or final_answer`)
   const read = readContent(content, `${param}.content`)
   if (role === 'user') conversation.addUser(read)
   else if (role === 'assistant') conversation.addAssistant(textOfContent(read))

@@ -9,18 +9,23 @@ import { ResponseBuilder, type AskedResponse } from './response-builder.ts'
 import { isStored, readResponseId, toResponseId } from './start-run.ts'
 import { viewIn, type ResponseView } from './run-items.ts'
 
-/** The run of a response that the caller reaches and may find later. @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE */
+/**
+ * The run of a response that the caller reaches and may find later.
+ * @param isKept true if the connection keeps the response, stored or not
+ * @throws OPENAI_ERR_UNKNOWN_RESPONSE, RUN_ERR_STORE
+ */
 export async function requireResponseRun(
   surface: Surface,
   id: string,
-  principal: Principal
+  principal: Principal,
+  isKept = false
 ): Promise<RunSummary> {
   const place = readResponseId(id)
   if (place === undefined) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
   const run = await requireRun(surface, place.runId, principal).catch((err: unknown) => {
     throw codeOf(err) === codeOf(new RUN_ERR_NOT_FOUND('')) ? new OPENAI_ERR_UNKNOWN_RESPONSE(id) : err
   })
-  if (!isStored(run)) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
+  if (!isKept && !isStored(run)) throw new OPENAI_ERR_UNKNOWN_RESPONSE(id)
   return run
 }
 

@@ -1,5 +1,5 @@
 import { RunView, ZERO_USAGE, type NumberedPart, type PartOf } from '@svc/contract'
-import { toModel } from '../models/model-name.ts'
+import { toRunnableId } from '@svc/surface'
 import type { ItemEvent, LifecycleEvent, ResponseEvent } from '../wire/response-events.ts'
 import {
   toResponseObject,
@@ -11,6 +11,7 @@ import {
 } from '../wire/response-object.ts'
 import type { CallItems } from './call-items.ts'
 import { toResponseId } from './start-run.ts'
+import type { OpenText } from './output-items.ts'
 import { BARE, RunItems, type ResponseView } from './run-items.ts'
 
 /** A response that a request has just asked for. */
@@ -20,13 +21,23 @@ export interface AskedResponse {
 }
 
 type Logged<T extends NumberedPart['type']> = NumberedPart & PartOf<T>
-type Unnumbered = LifecycleEvent | ItemEvent
+
+/** An event about the response as a whole, which was in this state. */
+interface StateEvent {
+  readonly type: LifecycleEvent['type']
+  readonly state: ResponseState
+}
+
+/** An event before it has its number. */
+export type BuiltEvent = StateEvent | ItemEvent
 
 const INCOMPLETE: Partial<Record<PartOf<'finish'>['finishReason'], string>> = {
   length: 'max_output_tokens',
   'content-filter': 'content_filter',
   'max-steps': 'max_messages'
 }
+
+const NONE: readonly never[] = []
 
 /**
  * Makes the events of the responses of a run from its parts, in order. A response ends where the run ends, or where it only waits for
@@ -44,6 +55,7 @@ export class ResponseBuilder {
   #earlier: ReadonlySet<string> = new Set()
   // Where the response begins, and the one before it.
   #after = 0
+  #id = ''
   #before: string | null = null
   #createdAt = 0
   #completedAt: number | undefined
@@ -63,8 +75,21 @@ export class ResponseBuilder {
 
   /** The id of the response that the last part belongs to; '' before the first one. */
   get id(): string {
-    const { start } = this.run
-    return start === undefined ? '' : toResponseId({ runId: start.runId, after: this.#after })
+    return this.#id
+  }
+
+  /** The number of the next event. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  /** What the request asked for that the response answers; undefined for other readers. */
+  get parameters(): ResponseParameters | undefined {
+    return this.#asked?.id === this.#id ? this.#asked.parameters : undefined
+  }
+
+  get status(): ResponseStatus {
+    return this.#status
   }
 
   /** True if the response is over. */
@@ -93,58 +118,65 @@ export class ResponseBuilder {
     return this.#items.output
   }
 
-  /** The number of the next event, and the place of the message under way, for an increment of it; undefined if there is none. */
-  extend(seq: number, text: string): { sequence: number; index: number; id: string } | undefined {
+  /** Adds an increment to the message under way, as one event, and returns the message; undefined if there is none. */
+  extend(seq: number, text: string): OpenText | undefined {
     if (this.#isOver || this.#status === 'queued') return undefined
-    const place = this.#items.extend(text)
-    if (place === undefined) return undefined
+    const open = this.#items.extend(text)
+    if (open === undefined) return undefined
     this.run.seq = seq
-    return { sequence: this.#sequence++, index: place.index, id: place.item.id }
+    this.#sequence++
+    return open
   }
 
   /** The response so far. */
   build(): ResponseObject {
-    const { kind = 'agent', name = '', sessionId, afterTurn, metadata } = this.run.start ?? {}
-    const { id } = this
+    return toResponseObject(this.#state(), this.parameters)
+  }
+
+  #state(): ResponseState {
+    const { kind = 'agent', name = '', sessionId, afterTurn, metadata = {} } = this.run.start ?? {}
     const turnBefore = afterTurn ? toResponseId({ runId: afterTurn, after: 0 }) : null
-    const state: ResponseState = {
-      id,
+    const { parameters } = this
+    return {
+      id: this.#id,
       created_at: this.#createdAt,
       completed_at: this.#completedAt ?? null,
       status: this.#status,
-      model: toModel(kind, name),
-      previous_response_id: this.#after === 0 ? turnBefore : this.#before,
+      model: toRunnableId(kind, name),
+      previous_response_id:
+        parameters?.previous_response_id ?? (this.#after === 0 ? turnBefore : this.#before),
       conversation: sessionId === undefined ? null : { id: sessionId },
       output: this.#items.output,
       usage: this.#isOver ? toResponseUsage(this.run.usage, this.#usageBefore) : null,
       error: this.#error,
       incomplete_details: this.#reason === undefined ? null : { reason: this.#reason },
-      metadata: metadata ?? {}
+      metadata: parameters?.metadata ?? metadata
     }
-    return toResponseObject(state, this.#asked?.id === id ? this.#asked.parameters : undefined)
   }
 
-  /** Takes the next part; returns the events of the response that it belongs to. */
-  add(part: NumberedPart): ResponseEvent[] {
-    const events = this.isPaused ? this.#number(this.#beginNext(part)) : []
+  /** Takes the next part; returns the events of the response that it belongs to, the last ones before `sequence`. */
+  add(part: NumberedPart): BuiltEvent[] {
+    const before = this.isPaused ? this.#beginNext(part) : NONE
     this.run.add(part)
-    if (this.#status === 'queued' && part.type !== 'start') {
-      this.#status = 'in_progress'
-      events.push(...this.#number([this.#lifecycle('response.in_progress')]))
-    }
-    events.push(...this.#number(this.#toEvents(part)))
-    if (!this.#isOver && part.type !== 'text' && this.run.isWaiting && !this.hasEarlier)
-      events.push(...this.#number(this.#end('completed', part, this.#items.pause())))
+    const isBegun = this.#status === 'queued' && part.type !== 'start'
+    if (isBegun) this.#status = 'in_progress'
+    const begun = isBegun ? [this.#lifecycle('response.in_progress')] : NONE
+    const own = this.#toEvents(part)
+    const isPause = !this.#isOver && part.type !== 'text' && this.run.isWaiting && !this.hasEarlier
+    const after = isPause ? this.#end('completed', part, this.#items.pause()) : NONE
+    const events = before === begun && begun === after ? own : [...before, ...begun, ...own, ...after]
+    this.#sequence += events.length
     return events
   }
 
-  #number(events: readonly Unnumbered[]): ResponseEvent[] {
-    return events.map(
-      ({ type, ...event }) => ({ type, sequence_number: this.#sequence++, ...event }) as ResponseEvent
-    )
+  /** An event with its number, as the protocol has it. */
+  toEvent(event: BuiltEvent, number: number): ResponseEvent {
+    const { type, ...rest } = event
+    const own = 'state' in rest ? { response: toResponseObject(rest.state, this.parameters) } : rest
+    return { type, sequence_number: number, ...own } as ResponseEvent
   }
 
-  #toEvents(part: NumberedPart): Unnumbered[] {
+  #toEvents(part: NumberedPart): BuiltEvent[] {
     if (part.source?.length) return this.#items.add(part)
     switch (part.type) {
       case 'start':
@@ -161,20 +193,19 @@ export class ResponseBuilder {
     }
   }
 
-  #begin(part: Logged<'start'>): LifecycleEvent[] {
+  #begin(part: Logged<'start'>): StateEvent[] {
     this.#items = new RunItems(part.runId, part.name, this.#view)
+    this.#id = toResponseId({ runId: part.runId, after: 0 })
     this.#createdAt = toSeconds(part.at)
     if (part.queued) this.#status = 'queued'
-    return [
-      this.#lifecycle('response.created'),
-      this.#lifecycle(part.queued ? 'response.queued' : 'response.in_progress')
-    ]
+    return this.#created(part.queued ? 'response.queued' : 'response.in_progress')
   }
 
-  #beginNext({ at }: NumberedPart): LifecycleEvent[] {
-    this.#before = this.id
+  #beginNext({ at }: NumberedPart): StateEvent[] {
+    this.#before = this.#id
     this.#earlier = new Set(this.run.pending.keys())
     this.#after = this.run.seq
+    this.#id = toResponseId({ runId: this.run.start!.runId, after: this.#after })
     this.#createdAt = toSeconds(at)
     this.#completedAt = undefined
     this.#status = 'in_progress'
@@ -182,10 +213,15 @@ export class ResponseBuilder {
     this.#sequence = 0
     this.#items.beginResponse()
     this.#usageBefore = this.run.usage
-    return [this.#lifecycle('response.created'), this.#lifecycle('response.in_progress')]
+    return this.#created('response.in_progress')
   }
 
-  #finish(part: Logged<'finish'>): Unnumbered[] {
+  #created(next: StateEvent['type']): StateEvent[] {
+    const event = this.#lifecycle('response.created')
+    return [event, { type: next, state: event.state }]
+  }
+
+  #finish(part: Logged<'finish'>): BuiltEvent[] {
     const { finishReason, structured, seq } = part
     if (finishReason === 'canceled') return this.#end('cancelled', part, this.#items.end('incomplete'))
     this.#reason = INCOMPLETE[finishReason]
@@ -194,7 +230,7 @@ export class ResponseBuilder {
     return this.#end(status, part, [...this.#items.sayValue(structured, seq), ...this.#items.end(status)])
   }
 
-  #end(status: ResponseStatus, { at }: NumberedPart, events: ItemEvent[]): Unnumbered[] {
+  #end(status: ResponseStatus, { at }: NumberedPart, events: ItemEvent[]): BuiltEvent[] {
     this.#isOver = true
     this.#status = status
     this.#completedAt = toSeconds(at)
@@ -203,8 +239,8 @@ export class ResponseBuilder {
     return [...events, this.#lifecycle(`response.${last}`)]
   }
 
-  #lifecycle(type: LifecycleEvent['type']): LifecycleEvent {
-    return { type, response: this.build() }
+  #lifecycle(type: StateEvent['type']): StateEvent {
+    return { type, state: this.#state() }
   }
 }
 

@@ -3,7 +3,7 @@ import { bytesReply, jsonReply, requireRun, sendFile, sendJson } from '@svc/surf
 import type { FastifyInstance } from 'fastify'
 import { readFileId } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
-import { createResponse, sendResponseStream } from './create-response.ts'
+import { createResponse, openResponseStream } from './create-response.ts'
 import { cancelResponse, deleteResponse, listInputItems } from './manage-responses.ts'
 import { readResponse, requireResponse } from './read-responses.ts'
 import {
@@ -50,7 +50,7 @@ export function responseRoutes(scope: FastifyInstance, surface: Surface): void {
       if (stream !== 'true') return sendJson(replies, reply, await readResponse(surface, id, request, reply))
       const { runId } = await requireResponse(surface, id, request.caller, reply)
       replies.add(reply.raw)
-      return sendResponseStream(surface, { runId, id, startingAfter }, request, reply)
+      return openResponseStream(surface, { runId, id, startingAfter }, request, reply)
     }
   )
 

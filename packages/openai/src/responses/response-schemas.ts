@@ -18,6 +18,7 @@ export const InputItemSchema = Type.Object(
     id: ofItem('Of an `mcp_call`, and of the item that an `item_reference` names'),
     role: ofItem('Of a message: `user`, `assistant`, `system` or `developer`; default `user`'),
     content: ofItem('Of a message: a text, or a list of parts'),
+    phase: ofItem('Of a message of the assistant: `commentary` or `final_answer`'),
     call_id: ofItem('Of a `function_call` and its `function_call_output`'),
     name: ofItem('Of a `function_call` and an `mcp_call`'),
     arguments: ofItem('Of a `function_call` and an `mcp_call`: JSON'),
@@ -117,6 +118,11 @@ export const ResponseBodySchema = Type.Object(
   { title: 'ResponseBody' }
 )
 export type ResponseBody = Static<typeof ResponseBodySchema>
+
+/** The input of a request as items. */
+export function toItems(input: ResponseBody['input']): readonly InputItem[] {
+  return typeof input === 'string' ? [{ role: 'user', content: input }] : input
+}
 
 /** The tools of a request that its client serves. */
 export function functionsOf({ tools }: Pick<ResponseBody, 'tools'>): FunctionTool[] | undefined {

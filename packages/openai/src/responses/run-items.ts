@@ -80,7 +80,10 @@ export class RunItems {
       case 'step.start':
         return this.#beginStep(part)
       case 'step':
-        return this.#items.close()
+        return this.#items.close(
+          'completed',
+          part.finishReason === 'tool-calls' ? 'commentary' : 'final_answer'
+        )
       case 'voice.turn':
         return this.#turn(part)
       default:
@@ -96,12 +99,13 @@ export class RunItems {
 
   /** Ends what is under way with the run: a text with this status, calls as incomplete. */
   end(status: 'completed' | 'incomplete'): ItemEvent[] {
-    return [...this.#items.close(status), ...this.#calls.end()]
+    const phase = status === 'completed' ? 'final_answer' : undefined
+    return [...this.#items.close(status, phase), ...this.#calls.end()]
   }
 
   /** Ends the response where the run waits: the next one has the calls under way. */
   pause(): ItemEvent[] {
-    return [...this.#items.close(), ...this.#calls.pause()]
+    return [...this.#items.close('completed', 'commentary'), ...this.#calls.pause()]
   }
 
   #ofMember(part: NumberedPart): ItemEvent[] {
@@ -120,7 +124,7 @@ export class RunItems {
 
   #anywhere(part: NumberedPart): ItemEvent[] {
     if (isToolPart(part)) {
-      const closed = part.source?.length ? [] : this.#items.close()
+      const closed = part.source?.length ? [] : this.#items.close('completed', 'commentary')
       return [...closed, ...this.#calls.add(part)]
     }
     switch (part.type) {
@@ -146,7 +150,7 @@ export class RunItems {
   #beginStep(part: PartOf<'step.start'>): ItemEvent[] {
     this.#texts.begin(part)
     const events = [
-      ...this.#items.close(part.attempt > 1 ? 'incomplete' : 'completed'),
+      ...(part.attempt > 1 ? this.#items.close('incomplete') : this.#items.close('completed', 'commentary')),
       ...this.#calls.begin(part)
     ]
     this.#items.begin(part)

@@ -1,4 +1,5 @@
 import type { ContentPart, Runnable, RunInput, SessionMessage } from '@svc/contract'
+import { valueOfText } from '@svc/surface'
 import { OPENAI_ERR_BAD_REQUEST } from '../errors.ts'
 
 type AssistantMessage = Extract<SessionMessage, { role: 'assistant' }>
@@ -96,7 +97,7 @@ export class Conversation {
   addCall(toolCallId: string, toolName: string, json: string): void {
     this.beginAnswers()
     this.#names.set(toolCallId, toolName)
-    const call = { toolCallId, toolName, args: json.trim() === '' ? {} : parseOutput(json) }
+    const call = { toolCallId, toolName, args: json.trim() === '' ? {} : valueOfText(json) }
     const last = this.#calling ?? this.#messages.at(-1)
     if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call]
     else this.#messages.push({ role: 'assistant', text: '', toolCalls: [call] } satisfies AssistantMessage)
@@ -133,7 +134,7 @@ export class Conversation {
     if (this.#unanswered.size === 0) this.#calling = undefined
     const toolName = this.#names.get(callId)
     if (toolName !== undefined)
-      this.#messages.push({ role: 'tool', toolCallId: callId, toolName, result: parseOutput(output) })
+      this.#messages.push({ role: 'tool', toolCallId: callId, toolName, result: valueOfText(output) })
   }
 
   #endCalls(): void {
@@ -161,15 +162,6 @@ export function toRunInput(
     return JSON.parse(content) as unknown
   } catch {
     throw new OPENAI_ERR_BAD_REQUEST('the last message must be JSON, since this model has an input schema')
-  }
-}
-
-/** A text that is JSON, as its value; any other, such as arguments that a model has broken off, as it is. */
-export function parseOutput(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return text
   }
 }
 

@@ -18,12 +18,17 @@ export interface OutputText {
 /** How far an item has come; `incomplete` also if its step was repeated. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
+/** What a message is to the answer: `commentary` beside calls of tools, or the answer itself. */
+export type MessagePhase = 'commentary' | 'final_answer'
+
 /** What the agent says. */
 export interface MessageItem {
   type: 'message'
   id: string
   status: ItemStatus
   role: 'assistant'
+  /** Absent while it is under way, since calls may follow, and where it was broken off. */
+  phase?: MessagePhase
   content: OutputText[]
 }
 

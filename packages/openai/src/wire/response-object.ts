@@ -34,7 +34,11 @@ export interface ResponseObject extends ResponseState {
 }
 
 /** What a request asked for, as its response repeats it. */
-export type ResponseParameters = Readonly<Record<string, unknown>>
+export interface ResponseParameters {
+  readonly metadata?: RunMetadata
+  readonly previous_response_id?: string
+  readonly [parameter: string]: unknown
+}
 
 const DEFAULTS: ResponseParameters = Object.freeze({
   background: false,
@@ -65,6 +69,25 @@ export function toResponseObject(
   parameters?: ResponseParameters
 ): ResponseObject {
   return { id, object: 'response', ...DEFAULTS, ...state, ...parameters }
+}
+
+const PLAIN = encodeMembers(DEFAULTS)
+
+/** The JSON of what the request of a response determines, for all of its events. */
+export function encodeParameters(parameters: ResponseParameters = {}): string {
+  const { metadata: _, previous_response_id: __, ...own } = parameters
+  return Object.keys(own).length === 0 ? PLAIN : encodeMembers({ ...DEFAULTS, ...own })
+}
+
+function encodeMembers(parameters: ResponseParameters): string {
+  return JSON.stringify(parameters).slice(1, -1)
+}
+
+/** The JSON of `toResponseObject`, whose parameters are encoded already. */
+export function encodeResponse(state: ResponseState, parameters: string): string {
+  const json = JSON.stringify(state)
+  const end = '{"id":'.length + JSON.stringify(state.id).length
+  return `${json.slice(0, end)},"object":"response",${parameters}${json.slice(end)}`
 }
 
 /** The tokens of a response. */

@@ -1,4 +1,5 @@
 import openAi from '@svc/openai'
+import openAiAgents from '@svc/openai/agents'
 import { serveUntilKilled } from '@tools/wires/serve-until-killed'
 
 await serveUntilKilled(
@@ -9,5 +10,8 @@ await serveUntilKilled(
     return { text: ['one ', 'two ', 'three ', 'four'], delay: 150 }
   },
   {},
-  (app) => app.register(openAi, { prefix: '/v1', clientTools: true })
+  async (app) => {
+    await app.register(openAi, { prefix: '/v1', clientTools: true })
+    await app.register(openAiAgents, { prefix: '/v1', clientTools: true })
+  }
 )

@@ -30,7 +30,8 @@ const Message = Type.Object({
   id: Type.String(),
   status: ItemStatus,
   role: oneOf('user', 'assistant', 'system', 'developer'),
-  content: Type.Array(Content)
+  content: Type.Array(Content),
+  phase: Type.Optional(oneOf('commentary', 'final_answer'))
 })
 const FunctionCall = Type.Object({
   type: Type.Literal('function_call'),

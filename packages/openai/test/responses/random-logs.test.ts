@@ -28,7 +28,9 @@ function responsesOf(log: readonly NumberedPart[]): Map<string, ResponseEvent[]>
   const builder = new ResponseBuilder(view)
   const responses = new Map<string, ResponseEvent[]>()
   for (const part of log) {
-    const events = plain(builder.add(part))
+    const added = builder.add(part)
+    const first = builder.sequence - added.length
+    const events = plain(added.map((event, at) => builder.toEvent(event, first + at)))
     responses.set(builder.id, [...(responses.get(builder.id) ?? []), ...events])
   }
   return responses
@@ -108,7 +110,7 @@ t.test('a reader that begins anywhere gets the rest of the same stream', async (
       const entries = log.map((part) => entryFromJson(part.seq, JSON.stringify(part)))
       for (const [id, events] of responsesOf(log)) {
         const read = (after?: number) => {
-          const stream = new ResponseStream(new ResponseBuilder(view), id, after)
+          const stream = new ResponseStream(new ResponseBuilder(view), id, { startingAfter: after })
           let text = ''
           for (const entry of entries) if (!stream.ended) text += Array.from(stream.encode(entry)).join('')
           return text

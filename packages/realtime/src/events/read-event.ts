@@ -1,6 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
-import { findFaults, isExposed, toStoredError } from '@svc/contract'
+import { checkOf, findFaults, isExposed, toStoredError } from '@svc/contract'
 import { decodeJson, quoteName, type Refusal } from '@svc/surface'
 import { RT_ERR_INTERNAL } from '../errors.ts'
 import { CLIENT_EVENTS, type ClientEvent } from './client-events.ts'
@@ -39,8 +38,8 @@ export class ProtocolError extends Error {
   }
 }
 
-const checks = new Map<string, TypeCheck<TSchema>>(
-  Object.entries(CLIENT_EVENTS).map(([type, schema]) => [type, TypeCompiler.Compile<TSchema>(schema)])
+const checks = new Map<string, (value: unknown) => boolean>(
+  Object.entries(CLIENT_EVENTS).map(([type, schema]) => [type, checkOf(schema)])
 )
 
 /** Keeps the client's id of an event, so that an error about it can name it. */
@@ -59,8 +58,8 @@ export function readEvent(frame: Buffer, jsonDepth: number, origin: EventOrigin)
   const { type, event_id: eventId } = (value ?? {}) as { type?: unknown; event_id?: unknown }
   if (typeof eventId === 'string') origin.eventId = eventId.slice(0, 512)
   if (type === undefined) throw missing('type')
-  const check = typeof type === 'string' ? checks.get(type) : undefined
-  if (check === undefined) {
+  const fits = typeof type === 'string' ? checks.get(type) : undefined
+  if (fits === undefined) {
     const known = [...checks.keys()].map((each) => `'${each}'`).join(', ')
     throw new ProtocolError(
       'invalid_value',
@@ -68,7 +67,7 @@ export function readEvent(frame: Buffer, jsonDepth: number, origin: EventOrigin)
       'type'
     )
   }
-  if (check.Check(value)) return value as ClientEvent
+  if (fits(value)) return value as ClientEvent
   throw toFault(CLIENT_EVENTS[type as keyof typeof CLIENT_EVENTS], value)
 }
 

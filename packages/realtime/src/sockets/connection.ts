@@ -1,17 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  codeOf,
-  defined,
-  MAX_TIMER,
-  randomId,
-  type Awaitable,
-  type Principal,
-  type RunLog,
-  type VoiceOutput
-} from '@svc/contract'
+import { codeOf, defined, randomId, type Awaitable, type RunLog, type VoiceOutput } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { logFault, type CallConnection, type CallEnd, type LiveCall } from '@svc/surface'
-import type { WebSocket } from 'ws'
+import { CLOSE, closeCodeOf, FrameRate, FrameSocket, onExpiry, type WebSocket } from '@svc/surface/sockets'
 import { Conversation } from '../conversation/conversation.ts'
 import {
   RT_ERR_BINARY_FRAME,
@@ -21,70 +12,38 @@ import {
   RT_ERR_TOO_MANY_EVENTS
 } from '../errors.ts'
 import { readEvent, toClientError, type EventOrigin } from '../events/read-event.ts'
+import type { Emit, Unsent } from '../events/server-events.ts'
 import type { SessionConfig } from '../events/session.ts'
 import { answerCalls, handleEvent, type Caller } from '../handlers/handle-event.ts'
 import { projectOutput } from '../projection/project-output.ts'
 import { configuresCall, SessionState } from '../sessions/session-state.ts'
 import type { Surface } from '../surface.ts'
 import type { Handshake } from './admit-handshake.ts'
-import { EventSocket } from './event-socket.ts'
 
-/** The codes with which a WebSocket is closed. @see https://www.iana.org/assignments/websocket/websocket.xhtml */
-export const CLOSE = {
-  /** The call has ended. */
-  ended: 1000,
-  /** A binary frame. */
-  unsupported: 1003,
-  /** A limit is exceeded, or the client is refused. */
-  refused: 1008,
-  /** The call failed. */
-  failed: 1011,
-  /** The service restarts. */
-  restart: 1012,
-  /** The service takes no more calls now. */
-  overloaded: 1013,
-  /** No token, an invalid one, or an expired one. */
-  unauthorized: 3000,
-  /** The caller may not do this. */
-  forbidden: 3003,
-  /** Another connection has the call. */
-  replaced: 4001
-} as const
-
-/** The code with which a connection is closed after an error. */
-function closeCodeOf(statusCode: number): number {
-  if (statusCode === 401) return CLOSE.unauthorized
-  if (statusCode === 403) return CLOSE.forbidden
-  if (statusCode === 429 || statusCode === 503) return CLOSE.overloaded
-  return statusCode < 500 ? CLOSE.refused : CLOSE.failed
-}
+/** The close code where another connection has the call. */
+export const CLOSE_REPLACED = 4001
 
 /** Bytes of frames that may wait for a call to begin. */
 const MAX_BYTES = 4_194_304
 
 /** Bounds the frames of a connection, and keeps those that arrive before they can be handled. */
 class FrameIntake {
-  readonly #perSecond: number
-  #second = 0
-  #count = 0
+  readonly #rate: FrameRate
   #frames: Buffer[] = []
   #bytes = 0
   #isHolding = true
 
   /** @param perSecond frames within a second of the clock */
   constructor(perSecond: number) {
-    this.#perSecond = perSecond
+    this.#rate = new FrameRate(perSecond)
   }
 
   /**
    * Counts a frame; true if it is to be handled now, false if it is kept.
-   * @param now milliseconds
    * @throws RT_ERR_TOO_MANY_EVENTS, RT_ERR_NOT_STARTED
    */
-  take(frame: Buffer, now = performance.now()): boolean {
-    const second = Math.floor(now / 1_000)
-    if (second !== this.#second) [this.#second, this.#count] = [second, 0]
-    if (++this.#count > this.#perSecond) throw new RT_ERR_TOO_MANY_EVENTS()
+  take(frame: Buffer): boolean {
+    if (!this.#rate.take()) throw new RT_ERR_TOO_MANY_EVENTS()
     if (!this.#isHolding) return true
     this.#bytes += frame.byteLength
     if (this.#bytes > MAX_BYTES) throw new RT_ERR_NOT_STARTED()
@@ -125,6 +84,22 @@ const CONFIGURATION_ERRORS: readonly unknown[] = [
   'RUN_ERR_CLIENT_TOOLS'
 ]
 
+/** Sends events over a socket, each with an id. */
+function createEmit(socket: FrameSocket): Emit {
+  const prefix = `event_${randomId()}_`
+  let count = 0
+  return ({ type, ...fields }) => {
+    if (!socket.isOpen) return
+    socket.send(JSON.stringify({ type, event_id: `${prefix}${++count}`, ...fields }))
+  }
+}
+
+// The event of an error, and the client event at fault.
+function toErrorEvent(err: unknown, eventId: string | null): Unsent {
+  const { statusCode: _, ...error } = toClientError(err)
+  return { type: 'error', error: { ...error, event_id: eventId } }
+}
+
 /** The `session.update` that a call begins with. */
 interface FirstUpdate {
   readonly eventId: string | null
@@ -135,7 +110,8 @@ interface FirstUpdate {
 export class Connection implements CallConnection {
   readonly #surface: Surface
   readonly #ws: WebSocket
-  readonly #socket: EventSocket
+  readonly #socket: FrameSocket
+  readonly #emit: Emit
   readonly #headers: IncomingHttpHeaders
   readonly #log: RunLog
   readonly #intake: FrameIntake
@@ -155,7 +131,8 @@ export class Connection implements CallConnection {
     this.#ws = ws
     this.#headers = headers
     this.#log = log
-    this.#socket = new EventSocket(ws, surface.heartbeat)
+    this.#socket = new FrameSocket(ws, surface.heartbeat)
+    this.#emit = createEmit(this.#socket)
     this.#intake = new FrameIntake(surface.settings.limits.eventsPerSecond)
     ws.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary))
     ws.once('close', (code) => this.#left(code))
@@ -166,7 +143,7 @@ export class Connection implements CallConnection {
     try {
       const handshake = await admitting
       this.#handshake = handshake
-      this.#watchExpiry(handshake.principal)
+      this.#expiryTimer = onExpiry(handshake.principal, () => this.#end(new RT_ERR_TOKEN_EXPIRED()))
       if (handshake.call === undefined) this.#create(handshake)
       else await this.#resume(handshake.call, handshake)
       this.#release()
@@ -179,7 +156,7 @@ export class Connection implements CallConnection {
   send(output: VoiceOutput, position: number): Awaitable<void> {
     const conversation = this.#conversation!
     conversation.position = position
-    projectOutput(conversation, output, this.#socket.emit)
+    projectOutput(conversation, output, this.#emit)
     // Outputs that the client gave without asking for a response belong to the next turn.
     if (output.type === 'item' && this.#caller !== undefined) answerCalls(this.#caller, null)
     return this.#socket.untilWritable()
@@ -188,7 +165,7 @@ export class Connection implements CallConnection {
   ended(end: CallEnd): void {
     if (end.status === 'failed') {
       const error = { type: 'server_error', ...end.error, param: null, event_id: null }
-      this.#socket.emit({ type: 'error', error })
+      this.#emit({ type: 'error', error })
       return this.#socket.close(CLOSE.failed, end.error.code)
     }
     const isRestart = this.#surface.runs.draining
@@ -196,15 +173,15 @@ export class Connection implements CallConnection {
   }
 
   replaced(): void {
-    this.#socket.fail(new RT_ERR_REPLACED(), null)
-    this.#socket.close(CLOSE.replaced, 'replaced')
+    this.#emit(toErrorEvent(new RT_ERR_REPLACED(), null))
+    this.#socket.close(CLOSE_REPLACED, 'replaced')
   }
 
   #create({ model, secret }: Handshake): void {
     const state = new SessionState(`sess_${randomId()}`, model!)
     if (secret !== undefined) state.update(secret.session)
     this.#conversation = new Conversation(state)
-    this.#socket.emit({ type: 'session.created', session: state.toWire() })
+    this.#emit({ type: 'session.created', session: state.toWire() })
     this.#startTimer = setTimeout(() => this.#start(), START_DELAY).unref()
   }
 
@@ -234,8 +211,8 @@ export class Connection implements CallConnection {
   #greet(conversation: Conversation): void {
     const { session, id } = conversation
     if (this.#handshake?.call !== undefined)
-      this.#socket.emit({ type: 'session.created', session: session.toWire() })
-    this.#socket.emit({ type: 'conversation.created', conversation: { id, object: 'realtime.conversation' } })
+      this.#emit({ type: 'session.created', session: session.toWire() })
+    this.#emit({ type: 'conversation.created', conversation: { id, object: 'realtime.conversation' } })
   }
 
   #start(update?: FirstUpdate): void {
@@ -268,8 +245,7 @@ export class Connection implements CallConnection {
     void call.over.then(() => conversations.delete(call.runId))
     this.#join(call)
     this.#greet(conversation)
-    if (update !== undefined)
-      this.#socket.emit({ type: 'session.updated', session: conversation.session.toWire() })
+    if (update !== undefined) this.#emit({ type: 'session.updated', session: conversation.session.toWire() })
     call.connect(this, 0)
     if (this.#closeCode !== undefined) return this.#left(this.#closeCode)
     this.#release()
@@ -287,7 +263,7 @@ export class Connection implements CallConnection {
     this.#caller = {
       conversation: this.#conversation!,
       call,
-      emit: this.#socket.emit,
+      emit: this.#emit,
       fail: (err, eventId) => this.#fail(err, eventId)
     }
   }
@@ -325,13 +301,7 @@ export class Connection implements CallConnection {
     const { session } = this.#conversation!
     const undo = session.update(config)
     if (configuresCall(config)) return this.#start({ undo, ...origin })
-    this.#socket.emit({ type: 'session.updated', session: session.toWire() })
-  }
-
-  #watchExpiry({ exp }: Principal): void {
-    if (exp === undefined) return
-    const wait = Math.min(Math.max(exp * 1_000 - Date.now(), 0), MAX_TIMER)
-    this.#expiryTimer = setTimeout(() => this.#end(new RT_ERR_TOKEN_EXPIRED()), wait).unref()
+    this.#emit({ type: 'session.updated', session: session.toWire() })
   }
 
   // The client has left, or was disconnected.
@@ -345,7 +315,7 @@ export class Connection implements CallConnection {
   }
 
   #fail(err: unknown, eventId: string | null): void {
-    this.#socket.fail(err, eventId)
+    this.#emit(toErrorEvent(err, eventId))
     const { code, statusCode } = toClientError(err)
     logFault(this.#log, 'event', { code, statusCode }, err, { headers: this.#headers })
   }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
   isAdmin,
-  isPromise,
+  andThen,
   type AccessDecision,
   type Authenticate,
   type Authorize,
@@ -80,7 +80,7 @@ export function resolvePolicy<C extends Credentials = Credentials>(
 export function resolveAuthorize(authorize: Authorize = allowAllButAdmin): Authorize {
   return (...asked) => {
     const decision = authorize(...asked)
-    return isPromise(decision) ? decision.then(toDecision) : toDecision(decision)
+    return andThen(decision, toDecision)
   }
 }
 

@@ -1,13 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { defined, MAX_TIMER } from '@svc/contract'
 
+/** Milliseconds. Proxies have been seen to close streams that were silent for 16 seconds. */
+export const DEFAULT_HEARTBEAT = 10_000
+
 /** Options that an engine has for all surfaces; each surface may have its own. */
 export interface SharedOptions {
   /** Bytes of a body, for every surface over HTTP without a limit of its own; default: that of the surface. */
   bodyLimit?: number | undefined
   /** Levels of objects and lists in a body or an event, for every surface without a limit of its own; default 64. */
   jsonDepth?: number | undefined
-  /** Milliseconds between signs of life on a silent stream, for every surface without an interval of its own; default 15,000. */
+  /** Milliseconds between signs of life on a silent stream, for every surface without an interval of its own; default 10,000. */
   heartbeat?: number | undefined
   /** Whether runs take `instructions` of their clients, on every surface that does not say; default `false`, on Realtime `true`. */
   clientInstructions?: boolean | undefined
@@ -23,7 +26,7 @@ export const SHARED_OPTIONS = {
     minimum: 1,
     maximum: MAX_TIMER,
     description:
-      'Milliseconds between signs of life on a silent stream; default that of `@svc/registry`, 15,000'
+      'Milliseconds between signs of life on a silent stream; default that of `@svc/registry`, 10,000'
   }),
   clientInstructions: Type.Boolean({
     description: 'Whether runs take `instructions` of their callers; default that of `@svc/registry`, `false`'
@@ -40,7 +43,7 @@ export type SharedSettings = { readonly [Name in keyof SharedOptions]-?: NonNull
 const DEFAULTS: SharedSettings = Object.freeze({
   bodyLimit: 1_048_576,
   jsonDepth: 64,
-  heartbeat: 15_000,
+  heartbeat: DEFAULT_HEARTBEAT,
   clientInstructions: false,
   clientTools: false
 })

@@ -122,9 +122,11 @@ export class Exposed {
 
   /** Lists one kind, or all: the named ones in the given order, then those of the registry. */
   list(kind?: RunnableKind): Runnable[] {
-    const named = this.given.filter((each) => this.names(each) && (kind === undefined || each.kind === kind))
-    const others = this.registry === false ? [] : this.registry.list(kind)
-    return [...named, ...others.filter((each) => !this.names(each) && this.#kinds.includes(each.kind))]
+    const all = this.given.filter((each) => this.names(each) && (kind === undefined || each.kind === kind))
+    if (this.registry !== false)
+      for (const each of this.registry.list(kind))
+        if (!this.names(each) && this.#kinds.includes(each.kind)) all.push(each)
+    return all
   }
 
   /** True if it was exposed. */

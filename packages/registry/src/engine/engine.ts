@@ -56,6 +56,7 @@ import { AnswerSeal } from './inputs/answer-seal.ts'
 import { InputAnswers } from './inputs/input-answers.ts'
 import type { LiveRun } from './live-run.ts'
 import { LiveRuns } from './live-runs.ts'
+import { HeldTexts } from './log/held-text.ts'
 import { readParts, SessionNotices, TransientParts, type TransientPart } from './log/log-reader.ts'
 import { resultFromLog } from './replayed-run.ts'
 import type { Run, RunEngine, StartRefusal } from './run-engine.ts'
@@ -127,6 +128,7 @@ class Engine implements EngineHost {
   readonly transients = new TransientParts()
   readonly sessionNotices = new SessionNotices()
   readonly seal = new AnswerSeal()
+  readonly texts = new HeldTexts()
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns

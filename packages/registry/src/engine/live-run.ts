@@ -9,7 +9,6 @@ import {
   type LeftTurn,
   type NumberedPart,
   type Part,
-  type PartSink,
   type PushedParts,
   type RecordedStepOptions,
   type RunChange,
@@ -23,11 +22,11 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_CANCELED, RUN_ERR_STORE, RUN_ERR_SUSPENDED } from '@svc/contract/errors'
 import { isReplayed, takeRecord } from './journal/part-record.ts'
-import { requirePart, wholePart } from './log/encode-part.ts'
-import { PartWriter, RunProgress, type Ending } from './log/part-writer.ts'
+import { takePart } from './log/encode-part.ts'
+import { PartWriter, RunProgress, type Ending, type WrittenRun } from './log/part-writer.ts'
 import type { AnswerSeal } from './inputs/answer-seal.ts'
-import { fenceStores, redactStores } from './run-stores.ts'
-import { readParts } from './log/log-reader.ts'
+import { FencedStores, redactStores } from './run-stores.ts'
+import { readParts, type TransientPart } from './log/log-reader.ts'
 import { newRun, toStartPart } from './run-record.ts'
 import { MAX_LOSSES, type Earlier, type HostedRun, type RunHost } from './run-host.ts'
 import { LateSignal, logFault, logLate, logLost, RunReport, Settlement } from './settlement.ts'
@@ -42,42 +41,6 @@ import type { Run } from './run-engine.ts'
 import { leaveTurn } from '../turns/leave-turn.ts'
 import { RunWaits, type WaitsHost } from './run-waits.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
-
-/** The stream of an executing runnable, which pushes its parts or is asked for each. */
-class PartSource {
-  readonly #stream: AsyncIterable<YieldedPart> | (AsyncIterable<YieldedPart> & PushedParts)
-  #iterator: AsyncIterator<YieldedPart> | undefined
-  #isLeft = false
-
-  constructor(stream: AsyncIterable<YieldedPart>) {
-    this.#stream = stream
-  }
-
-  /** Delivers every part to the sink, until the stream ends or is left. @throws the errors of both */
-  async deliverTo(sink: PartSink): Promise<void> {
-    const stream = this.#stream
-    if (isPushed(stream)) {
-      this.#iterator = stream
-      await stream.pushTo(sink)
-    } else {
-      this.#iterator = stream[Symbol.asyncIterator]()
-      for (;;) {
-        const { done, value } = await this.#iterator.next()
-        if (this.#isLeft || done) break
-        const waiting = sink(value)
-        if (this.#isLeft) break
-        if (waiting !== undefined) await waiting
-      }
-    }
-    if (!this.#isLeft) this.#iterator = undefined
-  }
-
-  /** Ends the stream, which may notice later; what it throws then goes to `onFault`. */
-  leave(onFault: (err: unknown) => void): void {
-    this.#isLeft = true
-    if (this.#iterator !== undefined) void leaveStream(this.#iterator, onFault)
-  }
-}
 
 /**
  * Closes a runnable's iterator. A generator that is waiting notices when its wait ends; this is not awaited by callers, and what it
@@ -98,40 +61,13 @@ function isPushed(stream: AsyncIterable<YieldedPart>): stream is AsyncIterable<Y
   return typeof (stream as Partial<PushedParts>).pushTo === 'function'
 }
 
-/**
- * Writes what a runnable yields to the log of its run; undefined if the runnable may yield more at once.
- * @throws why the run has ended
- */
-function acceptPart(run: LiveRun, part: YieldedPart): Promise<void> | undefined {
-  run.requireOpen()
-  if (run.resumed && isReplayed(part)) return undefined
-  try {
-    write(run, part)
-  } catch (err) {
-    // Before the runnable sees the error, which it could take for one of its own.
-    run.end({ error: err })
-    throw err
-  }
-  if (run.ended) return undefined
-  run.accepted(part)
-  return run.writer.congested ? run.writer.idle() : undefined
-}
-
-function write(run: LiveRun, part: YieldedPart): void {
-  requirePart(part)
-  if (part.type === 'start') return
-  const record = run.resumable ? takeRecord(part) : undefined
-  if (!isTerminalPart(part)) run.writer.write(wholePart(part), undefined, record)
-  else if (part.type === 'finish') run.end(part)
-  else if (part.type === 'error') run.end({ error: errorFromPart(part.error) })
-}
-
 // Milliseconds between two looks whether a run has begun.
 const BEGINS_WITHIN = 5
+const STOPPED = { type: 'finish', finishReason: 'stop' } as const
 const CANCELED = { type: 'finish', finishReason: 'canceled' } as const
 
 /** A run in progress in this process: numbers its parts, writes its log, and ends it once. */
-export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost {
+export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHost, WrittenRun {
   readonly runId: string
   readonly sessionId: string
   readonly createdAt: number
@@ -171,7 +107,8 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
   readonly #host: RunHost
   readonly #earlier: Earlier | undefined
   #ownStores: Stores | undefined
-  #source: PartSource | undefined
+  // The stream of its runnable, if it is pulled, until it is over or left.
+  #stream: AsyncIterator<YieldedPart> | undefined
   #waits: RunWaits | undefined
   #ended = false
   // While its turn is being kept nothing else ends it.
@@ -195,11 +132,7 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
     this.#earlier = earlier
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
-    this.writer = new PartWriter(this.stores.log, this.record, progress, options.redact, {
-      onFault: (err) => this.#storeFailed(err),
-      onRecorded: () => this.stepSettled(),
-      onTransient: (part) => host.transients.publish(this.runId, part)
-    })
+    this.writer = new PartWriter(this, progress, host.texts)
   }
 
   result(): Promise<RunResult> {
@@ -244,7 +177,7 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     this.resumable = resumable
     this.input = input
     try {
-      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, this.queued), logInput)
+      if (!this.writer.begun) this.writer.start(toStartPart(this.record, this.options, logInput, this.queued))
       if (this.#earlier !== undefined) this.#getWaits().resume(this.#earlier.log.answered)
     } catch (err) {
       return void this.end({ error: err })
@@ -281,6 +214,10 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     return this.interrupt(error)
   }
 
+  idle(): Promise<void> | undefined {
+    return this.writer.idle()
+  }
+
   async suspend(): Promise<void> {
     this.writer.flush()
     if (!this.#ended) this.leave()
@@ -300,8 +237,8 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     this.suspended = true
     this.settlement.outcome = { error: new RUN_ERR_SUSPENDED() }
     if (this.unloaded) this.settlement.report = undefined
-    if (this.unloaded || this.#host.stores.lease)
-      this.settlement.elsewhere = () => this.#host.resultElsewhere(this.runId)
+    const elsewhere = () => this.#host.resultElsewhere(this.runId)
+    if (this.unloaded || this.#host.stores.lease) this.settlement.elsewhere = elsewhere
     this.#leave(reason)
   }
 
@@ -337,7 +274,7 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
 
   /** The stores as its runnable gets them. */
   get ownStores(): Stores {
-    return (this.#ownStores ??= fenceStores(this))
+    return (this.#ownStores ??= new FencedStores(this) as Stores)
   }
 
   get journal(): RunJournal | undefined {
@@ -371,6 +308,21 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     if (this.#ended || this.#isHeld) throw this.lateSignal.why
   }
 
+  /** A write of its log failed; nothing more will be written. */
+  writeFailed(err: unknown): void {
+    this.#storeFailed(err)
+  }
+
+  /** Its turn is being saved, by a store in which its end follows: it need not wait. */
+  savesTurn(saving: Promise<void>): void {
+    saving.catch((err: unknown) => this.writer.fail(err))
+  }
+
+  /** A part is for the readers of the moment. */
+  publish(part: TransientPart): void {
+    this.#host.transients.publish(this.runId, part)
+  }
+
   stepSettled(err?: unknown): void {
     if (err !== undefined || !this.mayResume) return void this.#isLostTo(err)
     this.losses = 0
@@ -381,6 +333,9 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
   end(how: Ending): boolean {
     if (this.#ended || this.#isHeld) return false
     if ('error' in how && this.#isLostTo(how.error)) return true
+    this.writer.flush()
+    // The store may have refused it.
+    if (this.loss !== undefined) return true
     this.#ended = true
     const final = this.writer.finish(how)
     const { outcome, reason, fault } = final
@@ -392,28 +347,79 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     return true
   }
 
-  async #execute(input: RunInput): Promise<void> {
+  // Settles when the runnable has returned.
+  #execute(input: RunInput): Promise<void> {
     try {
       const taking = takeTurn(this, this.#host)
-      if (isPromise(taking)) await taking
-      const context = new HostedContext(this)
-      this.settlement.report = new RunReport(
-        context,
-        this.runnable,
-        this.#earlier?.isUnloaded && this.createdAt
+      const streaming = isPromise(taking) ? taking.then(() => this.#consume(input)) : this.#consume(input)
+      return streaming.then(
+        () => this.#returned(),
+        (err: unknown) => this.#threw(err)
       )
-      this.#source = new PartSource(this.runnable.stream(input, context))
-      await this.#source.deliverTo((part) => acceptPart(this, part))
-      this.end({ type: 'finish', finishReason: 'stop' })
     } catch (err) {
-      if (!this.#ended) this.end({ error: err })
-      else if (err !== this.lateSignal.reason) logLate(this, err)
+      this.#threw(err)
+      return Promise.resolve()
     }
   }
 
-  accepted(part: YieldedPart): void {
+  #consume(input: RunInput): Promise<void> {
+    const context = new HostedContext(this)
+    const begunAt = this.#earlier?.isUnloaded && this.createdAt
+    this.settlement.report = new RunReport(context, this.runnable, begunAt)
+    const stream = this.runnable.stream(input, context)
+    return isPushed(stream)
+      ? stream.pushTo((part) => this.#accept(part))
+      : this.#pull(stream[Symbol.asyncIterator]())
+  }
+
+  async #pull(stream: AsyncIterator<YieldedPart>): Promise<void> {
+    this.#stream = stream
+    for (;;) {
+      const { done, value } = await stream.next()
+      if (this.#stream === undefined || done) return
+      const waiting = this.#accept(value)
+      if (waiting !== undefined) await waiting
+    }
+  }
+
+  #returned(): void {
+    this.#stream = undefined
+    try {
+      this.end(STOPPED)
+    } catch (err) {
+      this.#threw(err)
+    }
+  }
+
+  #threw(err: unknown): void {
+    if (!this.#ended) this.end({ error: err })
+    else if (err !== this.lateSignal.reason) logLate(this, err)
+  }
+
+  /** Writes what its runnable yields; undefined if that may yield more at once. @throws why the run has ended */
+  #accept(part: YieldedPart): Promise<void> | undefined {
+    this.requireOpen()
+    if (this.resumed && isReplayed(part)) return undefined
+    try {
+      this.#write(part)
+    } catch (err) {
+      // Before the runnable sees the error, which it could take for one of its own.
+      this.end({ error: err })
+      throw err
+    }
+    if (this.#ended) return undefined
     this.settlement.report?.take(part)
     if (this.resumed) this.#waits?.take(part)
+    return this.writer.congested ? this.writer.idle() : undefined
+  }
+
+  #write(yielded: YieldedPart): void {
+    const part = takePart(yielded)
+    if (part.type === 'start') return
+    const record = this.resumable ? takeRecord(yielded) : undefined
+    if (!isTerminalPart(part)) this.writer.write(part, undefined, record)
+    else if (part.type === 'finish') this.end(yielded as Ending)
+    else if (part.type === 'error') this.end({ error: errorFromPart(part.error) })
   }
 
   // After a store failure a run is left to be resumed instead of ending with the error.
@@ -425,13 +431,14 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
   #storeFailed(err: unknown): void {
     if (this.loss) return
     this.loss = err
-    if (isTaken(this.#host.stores, err)) return this.leave(err)
+    if (isTaken(this.#host.stores, err)) return this.leave()
     this.losses++
     logLost(this, err)
     this.suspended = this.resumable
     const goesOn = this.mayResume && isReported(err)
     this.settlement.outcome = { error: goesOn ? new RUN_ERR_SUSPENDED() : new RUN_ERR_STORE({ cause: err }) }
-    this.#leave(err)
+    // What waits for the turn of a suspended run keeps its place.
+    this.#leave(this.suspended ? new RUN_ERR_SUSPENDED() : err)
     this.#host.lost(this, err)
   }
 
@@ -464,10 +471,11 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
 
   #stop(): void {
     // First, so that the abort signal does not withdraw pending inputs.
-    this.#waits?.abandon(this.lateSignal.why)
+    this.#waits?.abandon(this.lateSignal)
     this.lateSignal.abort()
-    this.#source?.leave((err) => logLate(this, err))
-    this.#source = undefined
+    if (this.#stream === undefined) return
+    void leaveStream(this.#stream, (err) => logLate(this, err))
+    this.#stream = undefined
   }
 
   #release(): void {

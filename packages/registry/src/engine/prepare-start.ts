@@ -1,5 +1,6 @@
 import {
   AcceptedMessageSchema,
+  checkOf,
   ClientToolsSchema,
   ConversationSchema,
   DataContentPartSchema,
@@ -39,7 +40,6 @@ import {
   RUN_ERR_TOOL_NAME_TAKEN
 } from '@svc/contract/errors'
 import { Type, type TSchema } from '@sinclair/typebox'
-import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import type { CallerOptions, StartOptions } from './start-options.ts'
 import { contentTypeOf } from '../files/keep-file.ts'
 
@@ -91,7 +91,8 @@ function schemaOf(part: Record<string, unknown>) {
   return Object.hasOwn(part, 'file') ? FileContentPartSchema : undefined
 }
 
-const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
+const isMessage = checkOf(AcceptedMessageSchema)
+const checks = new WeakMap<TSchema, (value: unknown) => boolean>()
 
 /** Makes sure that an input is what the runnable takes: a message, or what its own schema says. @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA */
 export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unknown): void {
@@ -99,7 +100,7 @@ export function requireInput(runnable: Pick<Runnable, 'inputSchema'>, input: unk
   const takesMessage = schema === MessageInputSchema
   if (takesMessage && typeof input === 'string' && !isBlank(input)) return
   const faults = takesMessage
-    ? faultsOfMessage(input, checkFor(AcceptedMessageSchema).Check(input))
+    ? faultsOfMessage(input, isMessage(input))
     : (faultsByStandard(schema, input) ?? faultsByTypeBox(schema, input))
   if (faults.length > 0) throw badInput(faults)
 }
@@ -121,7 +122,7 @@ function validate(schema: StandardSchema, input: unknown): Awaitable<StandardRes
 }
 
 function faultsByTypeBox(schema: TSchema, input: unknown): Fault[] {
-  return checkFor(schema).Check(input) ? [] : findFaults(schema, input, { root: 'input', limit: MAX_FAULTS })
+  return checkFor(schema)(input) ? [] : findFaults(schema, input, { root: 'input', limit: MAX_FAULTS })
 }
 
 /** The error for a bad field of a start, with the faults in its `errors`. */
@@ -129,9 +130,9 @@ export function badInput(errors: Fault[]): Error {
   return Object.assign(new RUN_ERR_BAD_INPUT(formatFaults(errors)), { errors })
 }
 
-function checkFor(schema: TSchema): TypeCheck<TSchema> {
+function checkFor(schema: TSchema): (value: unknown) => boolean {
   let check = checks.get(schema)
-  if (check === undefined) checks.set(schema, (check = TypeCompiler.Compile(schema)))
+  if (check === undefined) checks.set(schema, (check = checkOf(schema)))
   return check
 }
 
@@ -208,7 +209,7 @@ const FieldsSchema = Type.Partial(
     stop: StopTextsSchema
   } satisfies Record<keyof CallerOptions, unknown>)
 )
-const fieldsCheck = TypeCompiler.Compile(FieldsSchema)
+const isFields = checkOf(FieldsSchema)
 
 const MAX_LEVELS = 64
 /** Characters of the JSON Schema of one tool's arguments. */
@@ -294,7 +295,7 @@ function requireFields(asked: CallerOptions): void {
     if (fault !== undefined) throw badInput([{ path: name, message: fault }])
   }
   const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
-  if (!fieldsCheck.Check(given)) throw badInput(findFaults(FieldsSchema, given))
+  if (!isFields(given)) throw badInput(findFaults(FieldsSchema, given))
 }
 
 function requireConverses({ kind }: Pick<Runnable, 'kind'>, asked: CallerOptions): void {

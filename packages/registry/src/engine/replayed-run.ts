@@ -1,10 +1,13 @@
 import {
+  codeOf,
   createPause,
   errorFromStored,
   isPromise,
   isTerminalPart,
   isTerminalStatus,
   RunResultBuilder,
+  type Awaitable,
+  type LogEntry,
   type NumberedPart,
   type RunResult,
   type RunSummary,
@@ -22,8 +25,7 @@ export async function resultFromLog(host: LogHost, runId: string): Promise<RunRe
   const { runs } = host.stores
   let run = await runs.find(runId)
   if (run !== undefined && !isTerminalStatus(run.status)) {
-    // Its log ends with the run, or with the engine.
-    for await (const _ of readEntries(host, runId));
+    await untilLogEnds(host, runId)
     run = await runs.find(runId)
   }
   if (run?.error) throw errorFromStored(run.error)
@@ -34,6 +36,16 @@ export async function resultFromLog(host: LogHost, runId: string): Promise<RunRe
   return result
 }
 
+// It ends with the run, or with the engine. A run that continues from an earlier state of the store has the result of that one.
+async function untilLogEnds(host: LogHost, runId: string): Promise<void> {
+  try {
+    for await (const _ of readEntries(host, runId));
+  } catch (err) {
+    if (codeOf(err) !== 'RUN_ERR_LOG_GONE') throw err
+    await untilLogEnds(host, runId)
+  }
+}
+
 /** The size of a run in bytes up to which its result is parsed as a whole. */
 const MAX_WHOLE = 2_097_152
 const PAGE = { entries: 512, bytes: 65_536 }
@@ -42,15 +54,26 @@ const PAGE = { entries: 512, bytes: 65_536 }
  * Loads a run's result; null if there is none. A large one is rebuilt from the log page by page, so that no turn of the event loop
  * parses all of it.
  */
-export async function loadResult(
+export function loadResult(
   { runs, log }: Pick<Stores, 'runs' | 'log'>,
   { runId, status, bytes }: Pick<RunSummary, 'runId' | 'status' | 'bytes'>
-): Promise<RunResult | null> {
+): Awaitable<RunResult | null> {
   if (status !== 'completed' && status !== 'canceled') return null
-  if (bytes <= MAX_WHOLE) return (await runs.get(runId))?.result ?? null
-  let reading = log.read(runId, 0, PAGE)
-  // A synchronous store need not parse anything.
-  if (!isPromise(reading)) return (await runs.get(runId))?.result ?? null
+  if (bytes > MAX_WHOLE) {
+    const reading = log.read(runId, 0, PAGE)
+    // A synchronous store need not parse anything.
+    if (isPromise(reading)) return loadLarge(log, runId, reading)
+  }
+  const run = runs.get(runId)
+  return isPromise(run) ? run.then((found) => found?.result ?? null) : (run?.result ?? null)
+}
+
+async function loadLarge(
+  log: Stores['log'],
+  runId: string,
+  first: Promise<readonly LogEntry[]>
+): Promise<RunResult | null> {
+  let reading: Awaitable<readonly LogEntry[]> = first
   const pause = createPause()
   const result = new RunResultBuilder()
   for (;;) {

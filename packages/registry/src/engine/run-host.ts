@@ -12,6 +12,7 @@ import type {
 import type { StartOptions } from './start-options.ts'
 import type { AnswerSeal } from './inputs/answer-seal.ts'
 import type { RecordOptions } from '../options.ts'
+import type { HeldTexts } from './log/held-text.ts'
 import type { SessionNotices, TransientParts } from './log/log-reader.ts'
 import type { RecalledLog } from '../recovery/recalled-log.ts'
 import type { RunProgress } from './log/part-writer.ts'
@@ -66,6 +67,8 @@ export interface HostedRun {
   readonly executed: Promise<void> | undefined
   /** The bytes that it holds while it waits. */
   readonly heldBytes: number
+  /** Resolves when its writes have succeeded or failed; undefined if none is in progress. */
+  idle(): Promise<void> | undefined
   /** Leaves it as it is, for another process to resume. */
   suspend(): Promise<void>
   /** Leaves it as it is, until what it waits for has it loaded again. */
@@ -115,6 +118,7 @@ export interface RunHost {
   readonly transients: TransientParts
   readonly sessionNotices: SessionNotices
   readonly seal: AnswerSeal
+  readonly texts: HeldTexts
   ended(run: HostedRun): void
   /** The result of a run that another node has. @throws its error, RUN_ERR_SUSPENDED */
   resultElsewhere(runId: string): Promise<RunResult>

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { Type, type Static } from '@sinclair/typebox'
 import {
+  RUN_FORMAT,
   ANONYMOUS,
   defined,
   newRunId,
@@ -29,6 +30,8 @@ import { badInput } from './prepare-start.ts'
 import type { RegistryIds } from './run-host.ts'
 import type { StartOptions } from './start-options.ts'
 
+const NO_INPUTS: StoredRun['inputs'] = []
+
 /** Creates the record of a new run. */
 export function newRun(
   runnable: Runnable,
@@ -37,14 +40,13 @@ export function newRun(
 ): StoredRun {
   const { kind, name } = runnable
   const now = Date.now()
-  return {
+  const run: StoredRun = {
     runId: newRunId(now),
     registry: registry ?? surfaces.registryOf(runnable),
     kind,
     name,
     sessionId,
     owner: principal.sub,
-    ...(userId !== undefined && principal.sub === ANONYMOUS.sub && { userId }),
     startKey: startKey ?? null,
     metadata: metadata ?? null,
     createdAt: now,
@@ -52,30 +54,31 @@ export function newRun(
     updatedAt: now,
     status: 'submitted',
     epoch: 1,
+    format: RUN_FORMAT,
     result: null,
     error: null,
     cancelRequested: false,
     leftTurn: null,
-    inputs: []
+    inputs: NO_INPUTS
   }
+  return userId !== undefined && principal.sub === ANONYMOUS.sub ? { ...run, userId } : run
 }
 
-/** The first part of a run. */
+/** The first part of a run, with its input as the log has it, if it has it. */
 export function toStartPart(
   { runId, sessionId, kind, name, metadata }: StoredRun,
   { afterTurn }: StartOptions,
+  input: unknown,
   isQueued = false
 ): PartOf<'start'> {
-  return {
-    type: 'start',
-    runId,
-    sessionId,
-    kind,
-    name,
-    ...(metadata !== null && { metadata }),
-    ...(afterTurn !== undefined && { afterTurn }),
-    ...(isQueued && { queued: true })
-  }
+  const part: PartOf<'start'> =
+    input === undefined
+      ? { type: 'start', runId, sessionId, kind, name }
+      : { type: 'start', runId, sessionId, kind, name, input }
+  if (metadata !== null) part.metadata = metadata
+  if (afterTurn !== undefined) part.afterTurn = afterTurn
+  if (isQueued) part.queued = true
+  return part
 }
 
 /** A run as clients see it, without its result; times in ISO 8601, pending approvals and inputs only. */

@@ -1,12 +1,13 @@
 import {
   defined,
+  andThen,
   isPromise,
   type Awaitable,
   type EndTurn,
+  type MemoryStore,
   type Redact,
   type RunChange,
   type RunFence,
-  type SessionIndex,
   type SessionKey,
   type SessionKeyQuery,
   type SessionMessage,
@@ -112,8 +113,6 @@ function override<T extends object>(store: T, own: Partial<T>): T {
   })
 }
 
-type Write = <T>(write: () => Awaitable<T>) => Awaitable<T>
-
 /** A run whose stores are fenced. */
 export interface FencedRun extends EnteringRun {
   readonly stores: Stores
@@ -121,83 +120,136 @@ export interface FencedRun extends EnteringRun {
   readonly created: Promise<unknown> | undefined
   /** As in `HostedRun`. */
   readonly suspended: boolean
+  /** True if an earlier process has executed it. */
+  readonly resumed: boolean
   /** Its turn, which its runnable takes over. */
   readonly turn: RunTurn | undefined
   /** True once its turn is being saved. */
   turnSaved: boolean
+  readonly ended: boolean
+  /** Its turn is being saved, and nothing that it writes takes effect before. */
+  savesTurn(saving: Promise<void>): void
   /** Pending while what it has said is saved as its turn: the turn must not end before. */
   readonly keeping: Promise<unknown> | undefined
 }
-
-/** The parts of a run that its sessions need. */
-type TurnRun = Pick<FencedRun, keyof EnteringRun | 'suspended' | 'turn' | 'turnSaved' | 'keeping'>
 
 /**
  * The stores of a run, which refuse what it writes after another process has leased it: turns, memories, files, and what browsers
  * and other services know of a session.
  * While it is suspended it keeps the turns of its sessions. It continues them after the turn that its caller named. With the turn of its own session it enters that one.
+ * A port is wrapped when the run first uses it.
  */
-export function fenceStores(run: FencedRun): Stores {
-  const { stores } = run
-  const { runId, epoch } = run.record
+export class FencedStores {
+  readonly runs: Stores['runs']
+  readonly log: Stores['log']
+  readonly tasks: Stores['tasks']
+  readonly checkpoints: Stores['checkpoints']
+  readonly control: Stores['control']
+  readonly sessionIndex: Stores['sessionIndex']
+  readonly counters: Stores['counters']
+  readonly queue: Stores['queue']
+  readonly schedules: Stores['schedules']
+  readonly webhooks: Stores['webhooks']
+  readonly lease: Stores['lease']
+  readonly #run: FencedRun
+  #sessions: SessionStore | undefined
+  #memory: MemoryStore | undefined
+  #files: Stores['files']
+  #browserStates: Stores['browserStates']
+  #remoteSessions: Stores['remoteSessions']
+
+  constructor(run: FencedRun) {
+    const { stores } = run
+    ;({ runs: this.runs, log: this.log, tasks: this.tasks, checkpoints: this.checkpoints } = stores)
+    ;({ control: this.control, sessionIndex: this.sessionIndex, counters: this.counters } = stores)
+    ;({ queue: this.queue, schedules: this.schedules, webhooks: this.webhooks, lease: this.lease } = stores)
+    this.#run = run
+  }
+
+  get sessions(): SessionStore {
+    return (this.#sessions ??= new FencedSessions(this.#run))
+  }
+
+  get memory(): MemoryStore {
+    const { memory } = this.#run.stores
+    return (this.#memory ??= override(memory, {
+      put: (item) => write(this.#run, (fence) => memory.put(item, fence))
+    }))
+  }
+
+  get files(): Stores['files'] {
+    const { files } = this.#run.stores
+    return (this.#files ??=
+      files &&
+      override(files, {
+        put: (runId, file) => write(this.#run, (fence) => files.put(runId, file, fence))
+      }))
+  }
+
+  get browserStates(): Stores['browserStates'] {
+    const { browserStates } = this.#run.stores
+    return (this.#browserStates ??=
+      browserStates &&
+      override(browserStates, {
+        save: (key, state) => write(this.#run, (fence) => browserStates.save(key, state, fence))
+      }))
+  }
+
+  get remoteSessions(): Stores['remoteSessions'] {
+    const { remoteSessions } = this.#run.stores
+    return (this.#remoteSessions ??=
+      remoteSessions &&
+      override(remoteSessions, {
+        save: (key, remote, session) =>
+          write(this.#run, (fence) => remoteSessions.save(key, remote, session, fence))
+      }))
+  }
+}
+
+/** Writes in the name of a run, once its record is stored. */
+function write<T>({ created, record }: FencedRun, act: (fence: RunFence) => Awaitable<T>): Awaitable<T> {
+  const { runId, epoch } = record
   const fence = { runId, epoch }
-  const write: Write = (act) => {
-    const { created } = run
-    return created === undefined ? act() : created.then(act)
-  }
-  const { memory, files, browserStates, remoteSessions } = stores
-  return {
-    ...stores,
-    sessions: new FencedSessions(stores, fence, write, run),
-    memory: override(memory, { put: (item) => write(() => memory.put(item, fence)) }),
-    ...(files && {
-      files: override(files, { put: (id, file) => write(() => files.put(id, file, fence)) })
-    }),
-    ...(browserStates && {
-      browserStates: override(browserStates, {
-        save: (key, state) => write(() => browserStates.save(key, state, fence))
-      })
-    }),
-    ...(remoteSessions && {
-      remoteSessions: override(remoteSessions, {
-        save: (key, remote, session) => write(() => remoteSessions.save(key, remote, session, fence))
-      })
-    })
-  }
+  return created === undefined ? act(fence) : created.then(() => act(fence))
 }
 
 // A class, since every run of an agent calls it several times.
 class FencedSessions implements SessionStore {
   readonly #sessions: SessionStore
-  readonly #fence: RunFence
-  readonly #write: Write
-  readonly #run: TurnRun
-  readonly #index: SessionIndex | undefined
-  #hasEntered = false
+  readonly #run: FencedRun
+  #hasEntered: boolean
   // Pending while it enters its session.
   #entering: Promise<void> | undefined
 
-  constructor(stores: Stores, fence: RunFence, write: Write, run: TurnRun) {
-    this.#sessions = stores.sessions
-    this.#index = stores.sessionIndex
-    this.#fence = fence
-    this.#write = write
+  constructor(run: FencedRun) {
+    this.#sessions = run.stores.sessions
     this.#run = run
+    this.#hasEntered = run.turn?.placed.entered === true
   }
 
   append(key: SessionKey, turnId: string, messages: readonly SessionMessage[]): Awaitable<void> {
-    if (turnId === this.#fence.runId) {
+    const run = this.#run
+    if (turnId === run.record.runId) {
       // A later message has decided what stays of this turn.
-      if (this.#run.record.leftTurn !== null) return
-      this.#run.turnSaved = true
+      if (run.record.leftTurn !== null) return
+      run.turnSaved = true
     }
-    const from = continuationIn(this.#run, key)
-    const append = () => this.#write(() => this.#sessions.append(key, turnId, messages, this.#fence, from))
-    return this.#entering === undefined ? append() : this.#entering.then(append)
+    const from = continuationIn(run, key)
+    const append = () => write(run, (fence) => this.#sessions.append(key, turnId, messages, fence, from))
+    if (this.#entering !== undefined) return this.#entering.then(append)
+    const isCreated = run.created === undefined
+    const appended = append()
+    // The place of a turn that does not follow the newest one is read first.
+    const isInOrder = this.#sessions.ordersWrites === true && from === undefined && isCreated
+    if (!isPromise(appended) || !isInOrder || turnId !== run.record.runId || run.ended) return appended
+    run.savesTurn(appended)
   }
 
   load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]> {
-    return this.#sessions.load(key, maxMessages, continuationIn(this.#run, key))
+    const { record, resumed } = this.#run
+    // An earlier process may have saved the turn, and died before the run had ended.
+    const own = resumed ? record.runId : undefined
+    return this.#sessions.load(key, maxMessages, continuationIn(this.#run, key), own)
   }
 
   remove(key: SessionKey): Awaitable<number> {
@@ -223,7 +275,7 @@ class FencedSessions implements SessionStore {
     onPlace?: (place: TurnPlace) => void
   ): Awaitable<EndTurn> {
     const keepsTurn = (end: EndTurn) => {
-      if (holder === this.#fence.runId && !this.#hasEntered) this.#enter(key)
+      if (holder === this.#run.record.runId && !this.#hasEntered) this.#enter(key)
       return () => {
         const { keeping } = this.#run
         if (keeping === undefined) end(this.#run.suspended)
@@ -231,15 +283,19 @@ class FencedSessions implements SessionStore {
       }
     }
     const locked = this.#run.turn?.claim(key, holder) ?? this.#sessions.lock(key, signal, holder, onPlace)
-    return isPromise(locked) ? locked.then(keepsTurn) : keepsTurn(locked)
+    return andThen(locked, keepsTurn)
   }
 
   // The creation of the run precedes this write, which no step waits for: only the turn, when it is saved.
   #enter(key: SessionKey): void {
     this.#hasEntered = true
-    const entering = this.#index?.enter(key, this.#fence.runId)
+    const { stores, record } = this.#run
+    const entering = stores.sessionIndex?.enter(key, record.runId)
     if (!isPromise(entering)) return
     this.#entering = entering
-    entering.catch(() => {})
+    entering.then(
+      () => (this.#entering = undefined),
+      () => {}
+    )
   }
 }

@@ -161,11 +161,13 @@ export class RunWaits {
   }
 
   /** Rejects all waits, since the run has ended. */
-  abandon(reason: unknown): void {
+  abandon(ended: { readonly why: unknown }): void {
     this.#onDormant = undefined
     clearTimeout(this.#timer)
-    for (const inputId of this.#pending.keys()) this.#settle(inputId)?.reject(reason)
-    for (const { reject } of this.#delivering) reject(reason)
+    if (this.#pending.size === 0 && this.#delivering.size === 0) return
+    const { why } = ended
+    for (const inputId of this.#pending.keys()) this.#settle(inputId)?.reject(why)
+    for (const { reject } of this.#delivering) reject(why)
     this.#delivering.clear()
   }
 

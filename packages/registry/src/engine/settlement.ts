@@ -158,7 +158,7 @@ export class RunReport {
     this.#ran = ran
     const isBegun = typeof begunAt === 'number'
     this.#startedAt = performance.now() - (isBegun ? Date.now() - begunAt : 0)
-    if (!isBegun) emitEvent(origin, ran, 'run.start', () => ({ sessionId: origin.sessionId }))
+    if (!isBegun && isHeard(origin.events, 'run.start')) this.#begin()
   }
 
   /** Takes a yielded part. A possible beginning of a key is held back until the next one. */
@@ -171,26 +171,38 @@ export class RunReport {
     if (this.#ended) return
     this.#ended = true
     this.#flush()
-    const { sessionId } = this.#origin
-    const durationMs = performance.now() - this.#startedAt
+    const { events } = this.#origin
     if ('error' in how) {
-      const error = () => toPartError(toStoredError(how.error))
-      emitEvent(this.#origin, this.#ran, 'run.error', () => ({ sessionId, error: error(), durationMs }))
-    } else {
-      const { finishReason, usage } = how.result
-      emitEvent(this.#origin, this.#ran, 'run.complete', () => ({
-        sessionId,
-        finishReason,
-        usage,
-        durationMs
-      }))
-    }
+      if (isHeard(events, 'run.error')) this.#failed(how.error)
+    } else if (isHeard(events, 'run.complete')) this.#completed(how.result)
   }
 
   /** Ends with a thrown error; a cancel is not a failure. */
   fail(err: unknown, usage: Usage): void {
     const isCancel = codeOf(err) === 'RUN_ERR_CANCELED'
     this.end(isCancel ? { result: { finishReason: 'canceled', usage } } : { error: err })
+  }
+
+  #begin(): void {
+    const { sessionId } = this.#origin
+    emitEvent(this.#origin, this.#ran, 'run.start', () => ({ sessionId }))
+  }
+
+  #completed({ finishReason, usage }: Pick<RunResult, 'finishReason' | 'usage'>): void {
+    const { sessionId } = this.#origin
+    const durationMs = this.#durationMs
+    emitEvent(this.#origin, this.#ran, 'run.complete', () => ({ sessionId, finishReason, usage, durationMs }))
+  }
+
+  #failed(thrown: unknown): void {
+    const { sessionId } = this.#origin
+    const durationMs = this.#durationMs
+    const error = () => toPartError(toStoredError(thrown))
+    emitEvent(this.#origin, this.#ran, 'run.error', () => ({ sessionId, error: error(), durationMs }))
+  }
+
+  get #durationMs(): number {
+    return performance.now() - this.#startedAt
   }
 
   #chunk(text: string): void {

@@ -69,6 +69,11 @@ export interface StartOptions extends CallerOptions {
    * runs take turns.
    */
   whenBusy?: WhenBusy | undefined
+  /**
+   * True if `instructions` and `tools` are kept for all turns of the session, so that the run under way has them: with `whenBusy: 'steer'` a
+   * message joins it without them, and one that cannot join a run, such as one with files, waits for its turn.
+   */
+  ofSession?: boolean | undefined
   /** Where the run is reported, besides the webhooks of its owner. */
   webhook?: NewWebhook | undefined
   log?: RunLog | undefined

@@ -6,7 +6,6 @@ import {
   toLoggable,
   type Awaitable,
   type RunInput,
-  type RunLog,
   type Runnable,
   type RunSummary,
   type StoredRun,
@@ -24,8 +23,7 @@ import type { Checkpoint } from '../recovery/interrupted-runs.ts'
 import { endLeftRun } from '../recovery/left-runs.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import { beforeTurn, cancelActive, requireAfterTurn } from '../turns/before-turn.ts'
-import { enterSession, placeRun, whenBusyOf } from '../turns/run-turn.ts'
-import type { PreparedWebhook } from '../webhooks/webhooks.ts'
+import { awaitsPlace, enterSession, placeRun, whenBusyOf } from '../turns/run-turn.ts'
 import type { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import { prepareStart } from './prepare-start.ts'
@@ -70,24 +68,29 @@ export async function startRun(
   const refusal = engine.live.refusal((options.principal ?? ANONYMOUS).sub)
   if (refusal !== undefined) return repeat(engine, start, refusal.error)
   const run = new LiveRun(engine, runnable, start.options)
-  const undo = new UndoSteps(engine.log)
+  let done: Undo = { run }
+  let placing: Awaitable<unknown>
   try {
-    reserve(engine, run, undo)
+    engine.live.enter(run)
     const other = givesWay(start) ? await beforeTurn(engine, run, start.input, start.whenBusy) : undefined
-    if (other?.joined) return new ReplayedRun(engine, await undo.all(other.run), 'joined')
-    if (other !== undefined) return replay(engine, await undo.all(other.run), options)
-    if (webhook !== undefined) await addWebhook(engine, run.record, webhook, undo)
+    if (other?.joined) return new ReplayedRun(engine, await undo(engine, done, other.run), 'joined')
+    if (other !== undefined) return replay(engine, await undo(engine, done, other.run), options)
+    if (webhook !== undefined) done = { run, webhook: await engine.webhooks.add(run.record, webhook) }
+    if (beginsAtOnce(engine, run, start)) run.record.status = 'working'
     const created = create(engine, run)
+    placing = placeNew(engine, run, created)
     let checkpoint = checkpointEarly(engine, run, start, created)
     // From then on the webhook reports how the run ends.
-    if (webhook !== undefined && (await created) === undefined) undo.none()
+    if (webhook !== undefined && (await created) === undefined) done = NOTHING
     const earlier = mayDiffer(engine, run) ? await created : undefined
-    if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
+    if (earlier !== undefined) {
+      await settled(placing)
+      return replay(engine, await undo(engine, done, earlier), options)
+    }
     const keeping = toCheckpointInput(run, start.input, start.logInput, engine.record.files, created)
     const checkpointInput = isPromise(keeping) ? await keeping : keeping
     if (checkpointInput !== undefined && !run.ended && isResumable(engine, run))
       checkpoint ??= engine.interrupted.keep(run, checkpointInput)
-    const placing = run.turn !== undefined || run.ended ? undefined : placeRun(engine.stores, run)
     // Whether it is queued stands in its first part.
     if (isPromise(placing)) await placing
     if (!run.ended) {
@@ -97,13 +100,15 @@ export async function startRun(
       if (isPromise(checkpoint?.saved)) await checkpoint.saved
       engine.live.begun(run)
     }
-    undo.none()
+    done = NOTHING
     if (makesWay(start) && !run.ended) await cancelActive(engine, run, start.whenBusy === 'interrupt')
     return run
   } catch (err) {
     const isRefused = isRefusedStart(err)
+    // A place that is given later would be kept.
+    await settled(placing)
     if (!isRefused) await run.refuse(new RUN_ERR_STORE({ cause: err }))
-    await undo.all()
+    await undo(engine, done)
     if (codeOf(err) === 'RUN_ERR_TOO_MANY_RUNS') engine.live.refusals.add(run.record.owner)
     throw isRefused ? err : new RUN_ERR_STORE({ cause: err })
   }
@@ -133,34 +138,40 @@ function replay(engine: EngineHost, earlier: RunSummary, { startKey }: StartOpti
   return new ReplayedRun(engine, earlier)
 }
 
-function reserve({ live, interrupted }: EngineHost, run: LiveRun, undo: UndoSteps): void {
-  live.enter(run)
-  undo.add(() => {
-    if (run.ended) return
-    if (run.resumable) interrupted.forget(run)
-    run.turn?.leave(false)
-    if (live.has(run.runId)) live.leave(run)
-  })
-}
-
 // To another run of the session.
 function givesWay({ whenBusy }: Start): boolean {
   return whenBusy === 'reject' || whenBusy === 'steer'
-}
-
-async function addWebhook(
-  { webhooks }: EngineHost,
-  run: StoredRun,
-  webhook: PreparedWebhook,
-  undo: UndoSteps
-): Promise<void> {
-  undo.add(await webhooks.add(run, webhook))
 }
 
 function create({ stores, live }: EngineHost, run: LiveRun): Awaitable<RunSummary | undefined> {
   const created = stores.runs.create(run.record, live.limitInStore(stores, run.record.owner))
   if (isPromise(created)) run.created = created
   return created
+}
+
+// Its files are kept first, and its turn may be that of another run, unless the store then knows better.
+function beginsAtOnce({ stores }: EngineHost, run: LiveRun, { logInput }: Start): boolean {
+  if (logInput !== undefined && logInput.contents.length > 0) return false
+  return stores.sessions.placesNewRuns === true || !awaitsPlace(stores, run)
+}
+
+// Before anything is answered. One process knows that the run is new when it is created; several give it its place in the same transaction.
+function placeNew(
+  { stores }: EngineHost,
+  run: LiveRun,
+  created: Awaitable<RunSummary | undefined>
+): Awaitable<unknown> {
+  const place = (earlier?: RunSummary) =>
+    earlier !== undefined || run.turn !== undefined || run.ended ? undefined : placeRun(stores, run)
+  if (!isPromise(created)) return place(created)
+  const placing = stores.sessions.placesNewRuns ? place() : created.then(place)
+  // Whether it was given is looked at later.
+  void settled(placing)
+  return placing
+}
+
+async function settled(placing: Awaitable<unknown>): Promise<void> {
+  await Promise.allSettled([placing])
 }
 
 // With the creation: the answer to a start may get lost, and its repetition must find a run that can be resumed.
@@ -201,23 +212,23 @@ async function enqueue(engine: EngineHost, { runnable, options, input, logInput 
   const webhook = options.webhook && (await webhooks.prepare(options.webhook, options.redact))
   const record = newRun(runnable, options, engine.surfaces)
   const run = { ...record, epoch: 0, queuedAt: record.createdAt }
-  const undo = new UndoSteps(log)
+  let done: Undo = NOTHING
   try {
-    if (webhook !== undefined) await addWebhook(engine, run, webhook, undo)
+    if (webhook !== undefined) done = { webhook: await webhooks.add(run, webhook) }
     let checkpointInput: CheckpointInput = { input, files: [] }
     if (logInput.contents.length > 0) {
       // Files follow the record of their run, which waits once they are kept.
       const earlier = await stores.runs.create(record)
-      if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
-      undo.none()
+      if (earlier !== undefined) return replay(engine, await undo(engine, done, earlier), options)
+      done = NOTHING
       checkpointInput =
         (await keepFiles(logInput, { record, stores, log }, undefined)) ?? (await refuse(engine, run))
     }
     const { first, checkpoint } = toQueuedStart(engine, run, checkpointInput, logInput, options)
     const earlier = await stores.queue.add(run, first, checkpoint)
-    if (earlier !== undefined) return replay(engine, await undo.all(earlier), options)
+    if (earlier !== undefined) return replay(engine, await undo(engine, done, earlier), options)
   } catch (err) {
-    await undo.all()
+    await undo(engine, done)
     throw err
   }
   await enterSession(stores, { runnable, options, record: run })
@@ -233,34 +244,29 @@ async function refuse({ stores }: EngineHost, { runId }: StoredRun): Promise<nev
   throw err
 }
 
-/** What the steps of a start have done so far, and how each is undone. */
-class UndoSteps {
-  readonly #log: RunLog
-  readonly #undo: (() => Awaitable<void>)[] = []
+/** What the steps of a start have done so far. */
+interface Undo {
+  /** It counts as a run in progress. */
+  readonly run?: LiveRun
+  /** Removes its webhook. */
+  readonly webhook?: () => Awaitable<void>
+}
 
-  constructor(log: RunLog) {
-    this.#log = log
-  }
+const NOTHING: Undo = {}
 
-  /** A step was done. */
-  add(undo: () => Awaitable<void>): void {
-    this.#undo.push(undo)
+/** Undoes what a start has done, the last step first; one that cannot be undone does not keep the other. Returns what it is given. */
+async function undo<T = void>(engine: EngineHost, { run, webhook }: Undo, given?: T): Promise<T> {
+  try {
+    await webhook?.()
+  } catch (err) {
+    if (!isReported(err)) engine.log.error({ err: toLoggable(err) }, 'a refused start could not be undone')
   }
+  if (run !== undefined && !run.ended) release(engine, run)
+  return given as T
+}
 
-  /** Nothing is to be undone any more. */
-  none(): void {
-    this.#undo.length = 0
-  }
-
-  /** Undoes all steps, the last one first; one that cannot be undone does not keep the others. Returns what it is given. */
-  async all<T = void>(given?: T): Promise<T> {
-    for (let undo; (undo = this.#undo.pop()) !== undefined;) {
-      try {
-        await undo()
-      } catch (err) {
-        if (!isReported(err)) this.#log.error({ err: toLoggable(err) }, 'a refused start could not be undone')
-      }
-    }
-    return given as T
-  }
+function release({ live, interrupted }: EngineHost, run: LiveRun): void {
+  if (run.resumable) interrupted.forget(run)
+  run.turn?.leave(false)
+  if (live.has(run.runId)) live.leave(run)
 }

@@ -80,19 +80,14 @@ export function isHeard(bus: EventBus, event: EventName): boolean {
 
 /** Emits an event of a run, on the bus and on its channel, without the caller's keys; built only if there is a listener. */
 export function emitEvent<N extends EventName>(
-  {
-    events,
-    runId,
-    source = [],
-    idempotencyKey = runId,
-    metadata = NO_METADATA,
-    redact = asItIs
-  }: EventOrigin,
+  origin: EventOrigin,
   { kind, name }: Pick<Runnable, 'kind' | 'name'>,
   event: N,
   fields: () => EventFields<N>
 ): void {
+  const { events } = origin
   if (!isHeard(events, event)) return
+  const { runId, source = [], idempotencyKey = runId, metadata = NO_METADATA, redact = asItIs } = origin
   const payload = {
     runId,
     name,

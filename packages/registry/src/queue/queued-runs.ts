@@ -78,6 +78,7 @@ export class QueuedRuns {
 
   /** A run from the queue has ended, or has left memory. */
   ended({ runId }: HostedRun): void {
+    this.#queue?.ended?.(runId)
     const end = this.#ends.get(runId)
     if (end !== undefined) end()
     else this.#queue?.look()
@@ -154,7 +155,7 @@ export function toQueuedStart(
   { value }: LogInput,
   options: StartOptions
 ): QueuedStart {
-  const first = new RunProgress(maxLogBytes).next({ ...toStartPart(run, options), input: value })
+  const first = new RunProgress(maxLogBytes).next(toStartPart(run, options, value))
   return { run, first, checkpoint: toResumeState(input, options, surfaces) }
 }
 

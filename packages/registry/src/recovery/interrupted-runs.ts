@@ -1,4 +1,5 @@
 import {
+  andThen,
   isPromise,
   isTerminalStatus,
   runnableKeyText,
@@ -129,7 +130,7 @@ export class InterruptedRuns {
   find(key: RunnableKey): Awaitable<Runnable | undefined> {
     const known = this.#runnables.get(runnableKeyText(key))?.runnable
     const found = known ?? this.#host.surfaces.find(key)
-    return isPromise(found) ? found.then(resumableOnly) : resumableOnly(found)
+    return andThen(found, resumableOnly)
   }
 
   /** The keys of the runnables that are known. */
@@ -210,9 +211,10 @@ export class InterruptedRuns {
   /** Resumes a run of this process whose log could not be written. @throws what the store throws */
   async resumeHere(run: HostedRun): Promise<void> {
     for (let vacancy; (vacancy = this.#host.live.vacancy()) !== undefined;) await vacancy
-    if (this.#host.closing.aborted) return
+    const { runnable, runId } = run
+    if (this.#host.closing.aborted || this.#parked.get(runId) !== undefined) return
     try {
-      await resumeRun(this.#host, run.runnable, run.runId, { own: run })
+      await this.#loader.once(runId, () => resumeRun(this.#host, runnable, runId, { own: run }))
     } catch (err) {
       if (!isDamaged(err)) throw err
       await endLeftRun(this.#host.stores, run.runId, err)
@@ -256,7 +258,7 @@ export class InterruptedRuns {
   #runnableOf(run: ParkedRun): Awaitable<Runnable | undefined> {
     const found = this.find(run)
     const orUnloaded = (runnable: Runnable | undefined) => runnable ?? run.unloaded?.runnable
-    return isPromise(found) ? found.then(orUnloaded) : orUnloaded(found)
+    return andThen(found, orUnloaded)
   }
 
   // Null if it has no checkpoint.

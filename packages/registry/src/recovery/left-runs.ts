@@ -52,6 +52,7 @@ export async function endLeftRun(
   if (how === 'canceled') await endAsCanceled(stores, runId, epoch)
   else await endAsFailed(stores, runId, epoch, how)
   await stores.checkpoints.remove(runId)
+  stores.queue?.ended?.(runId)
   return true
 }
 
@@ -156,10 +157,17 @@ export class LostRuns {
   /** Takes a run whose log cannot be written, unless another process has leased it. */
   add(run: HostedRun, reason: unknown): void {
     const { runId, epoch } = run.record
-    if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#host.stores.log.abandon(runId)
+    if (isFenced(reason) || this.#runs.size >= MAX_LOST) return this.#abandon(runId)
     this.#runs.set(runId, { epoch, reason, run: run.resumable ? run : undefined, isResuming: false })
     // Readers of a run that will be resumed keep waiting.
-    if (!run.mayResume) this.#host.stores.log.abandon(runId)
+    if (!run.mayResume) this.#abandon(runId)
+  }
+
+  // It may be called by a timer, which nothing may throw in; the guard of the stores has reported what fails.
+  #abandon(runId: string): void {
+    try {
+      this.#host.stores.log.abandon(runId)
+    } catch {}
   }
 
   /** The error of a run that is only to be ended; undefined for any other run. */
@@ -202,10 +210,11 @@ export class LostRuns {
     }
   }
 
-  // Its runnable may take a while to notice the abort.
+  // Its runnable may take a while to notice the abort, and the store to refuse what was being written: then it has left memory.
   async #resume(lost: LostRun, run: HostedRun): Promise<void> {
     lost.isResuming = true
     await run.executed
+    await run.idle()
     try {
       if (this.#runs.get(run.runId) !== lost) return
       await this.#host.resumeHere(run)

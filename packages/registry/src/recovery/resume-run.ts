@@ -1,4 +1,5 @@
 import {
+  RUN_FORMAT,
   ANONYMOUS,
   ClientToolsSchema,
   ConversationSchema,
@@ -216,6 +217,11 @@ export async function resumeRun(
   const epoch = leased ?? (await stores.runs.lease(runId))
   const stored = epoch === undefined ? undefined : await stores.runs.get(runId)
   if (epoch === undefined || stored === undefined) return false
+  if (stored.format > RUN_FORMAT) {
+    // It came from the queue.
+    await stores.lease?.release(runId)
+    return false
+  }
   if (stored.cancelRequested) return end('canceled')
   const { runs } = redactStores(stores, own?.options.redact)
   const record = { ...stored, epoch, inputs: await openAnswers({ seal: host.seal, runs }, stored) }
@@ -232,7 +238,10 @@ export async function resumeRun(
   if (refusal !== undefined) return endLeftRun(stores, runId, refusal, epoch).then(() => false)
   const run = instead === undefined ? placed : new LiveRun(host, instead, options, earlier)
   // Another node may have the run by now, and even have ended it: its steps would be repeated.
-  if (host.deaths !== deaths) return false
+  if (host.deaths !== deaths) {
+    placed.turn?.leave(true)
+    return false
+  }
   host.live.enter(run)
   run.begin(input, true, run.writer.begun ? undefined : toLogInput(state.input).value)
   host.live.begun(run)

@@ -182,13 +182,24 @@ export class RunLoader {
   }
 
   /** Resumes a run that this process has leased; true if it was resumed. It is loaded again later if that fails. */
-  async resume(runnable: Runnable, run: ParkedRun, leased?: number): Promise<boolean> {
-    const { runId } = run
-    const loading = this.#tryResume(runnable, run, leased)
-    this.#loading.set(runId, loading)
-    const isResumed = await loading
-    this.#loading.delete(runId)
-    return isResumed
+  resume(runnable: Runnable, run: ParkedRun, leased?: number): Promise<boolean> {
+    return this.once(run.runId, () => this.#tryResume(runnable, run, leased))
+  }
+
+  /**
+   * Loads a run unless it is in memory, or on its way there: a run that a store failure has stopped may also be among those that a death of
+   * this node has left, and one node may lease its own run twice.
+   */
+  async once(runId: string, load: () => Promise<boolean>): Promise<boolean> {
+    if (this.#loading.has(runId) || this.#host.engine.live.has(runId)) return false
+    const loading = load()
+    const settled = loading.catch(() => {})
+    this.#loading.set(runId, settled)
+    try {
+      return await loading
+    } finally {
+      this.#loading.delete(runId)
+    }
   }
 
   /** A run has ended or is unloaded. */

@@ -23,8 +23,8 @@ import { lastInstant, nextInstant } from './schedule-plan.ts'
 const MISSED_AFTER = 60_000
 
 /**
- * Fires a schedule that is due: queues its run, or lets the instant pass, and sets the next one. Does nothing if another process was
- * faster.
+ * Fires a schedule that is due: queues its run, or lets the instant pass, and sets the next one. Returns false, with nothing done, if
+ * another process was faster.
  * @throws what the store throws; what the app's policy throws, if it may be asked again for this instant
  */
 export async function fireSchedule(
@@ -32,12 +32,12 @@ export async function fireSchedule(
   schedules: ScheduleStore,
   schedule: StoredSchedule,
   now: number
-): Promise<void> {
+): Promise<boolean> {
   const { plan, lastAt, lastRunId, lastError } = schedule
   const nextAt = nextInstant(plan, now)
   const state: ScheduleState = { nextAt, endedAt: nextAt === null ? now : null, lastAt, lastRunId, lastError }
   const isLate = now - schedule.nextAt! > MISSED_AFTER
-  if (isLate && plan.catchUp === 'none') return void (await schedules.fire(schedule, state))
+  if (isLate && plan.catchUp === 'none') return schedules.fire(schedule, state)
   const runnable = await host.interrupted.find(schedule)
   // It was removed a moment ago: the schedule stays due until it is back.
   if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
@@ -47,11 +47,11 @@ export async function fireSchedule(
   } catch (err) {
     if (!isRefusal(err) && !isLate) throw err
     const code = codeOf(err) ?? new RUN_ERR_FAILED().code
-    return void (await schedules.fire(schedule, { ...state, lastError: code }))
+    return schedules.fire(schedule, { ...state, lastError: code })
   }
   const { runId } = start.run
   const fired = { ...state, lastAt: lastInstant(schedule, now), lastRunId: runId, lastError: null }
-  await schedules.fire(schedule, fired, start)
+  return schedules.fire(schedule, fired, start)
 }
 
 /**

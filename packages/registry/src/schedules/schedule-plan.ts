@@ -1,5 +1,5 @@
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
+  checkOf,
   findFaults,
   formatFaults,
   ScheduleChangeSchema,
@@ -105,7 +105,7 @@ function requireTimeZone(timeZone: string): void {
 /** A change by the app, which may give the instant as a date. */
 export type GivenChange = Omit<ScheduleChange, 'at'> & { at?: string | Date }
 
-const fieldsCheck = TypeCompiler.Compile(ScheduleChangeSchema)
+const isChange = checkOf(ScheduleChangeSchema)
 
 /** When a schedule fires. */
 type Timing = Pick<SchedulePlan, 'cron' | 'timeZone' | 'at'>
@@ -118,7 +118,7 @@ export function requireChange(given: GivenChange): ScheduleChange {
     throw badSchedule([{ path: 'at', message: 'must be a valid date' }])
   const all = { ...given, ...(isDate && { at: at.toISOString() }) }
   const change = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-  if (!fieldsCheck.Check(change)) throw badSchedule(findFaults(ScheduleChangeSchema, change))
+  if (!isChange(change)) throw badSchedule(findFaults(ScheduleChangeSchema, change))
   return change
 }
 

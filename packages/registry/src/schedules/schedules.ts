@@ -29,7 +29,7 @@ import { changeTiming, nextInstant, requireChange, toSchedule, type GivenChange 
 
 // Milliseconds between two looks: clocks are set, and wake-ups get lost. Other processes may also create schedules.
 const LOOK_EVERY = 60_000
-const LOOK_EVERY_SHARED = 5_000
+const LOOK_EVERY_SHARED = 10_000
 // Milliseconds until a look that failed is repeated.
 const RETRY_AFTER = 5_000
 // Milliseconds between two searches for schedules without a runnable.
@@ -61,7 +61,7 @@ class DueSchedules {
   begin(): void {
     if (this.#begunAt !== undefined || this.#host.closing.aborted) return
     this.#begunAt = performance.now()
-    this.#unsubscribe = this.#schedules.onDue?.(() => this.look())
+    this.#unsubscribe = this.#schedules.onPlanned?.(() => void this.look())
     void this.look()
   }
 
@@ -105,14 +105,13 @@ class DueSchedules {
       const runnables = interrupted.known
       let next = await this.#schedules.nextAt(runnables)
       if (next === undefined) return longest
-      // Wake-ups reach those who begin queued runs.
+      // Some process must begin their runs.
       queued.serve()
       if (next <= timeOf(stores)) {
         if (!(await this.#fireDue(runnables))) return RETRY_AFTER
         next = await this.#schedules.nextAt(runnables)
       }
-      const isWoken = this.#schedules.onDue !== undefined
-      if (isWoken || next === undefined) return longest
+      if (next === undefined) return longest
       return Math.min(Math.max(next - timeOf(stores), 1), longest)
     } catch (err) {
       if (!isReported(err)) log.error({ err: toLoggable(err) }, 'schedules cannot be fired yet')
@@ -127,10 +126,13 @@ class DueSchedules {
       const now = timeOf(stores)
       const due = await this.#schedules.listDue({ runnables, now, limit: BATCH })
       let isLeft = false
-      for (const schedule of due) {
+      let isFirst = true
+      for (const schedule of stores.lease === undefined ? due : shuffle(due)) {
         if (closing.aborted || stores.lease?.held === false) return false
         try {
-          await fireSchedule(this.#host, this.#schedules, schedule, now)
+          isFirst = await fireSchedule(this.#host, this.#schedules, schedule, now)
+          // Other processes fire them too: what they leave is listed again.
+          if (!isFirst) break
         } catch (err) {
           if (isReported(err)) throw err
           const { scheduleId } = schedule
@@ -139,7 +141,7 @@ class DueSchedules {
         }
       }
       if (isLeft) return false
-      if (due.length < BATCH) return true
+      if (isFirst && due.length < BATCH) return true
     }
   }
 
@@ -151,6 +153,14 @@ class DueSchedules {
     const { code } = new RUN_ERR_SCHEDULE_NO_RUNNABLE('', '')
     await this.#schedules.markOverdue(timeOf(this.#host.stores) - this.#patience, code)
   }
+}
+
+// So that processes that wake at the same instant seldom fire the same schedule.
+function shuffle(due: readonly StoredSchedule[]): StoredSchedule[] {
+  return due
+    .map((schedule) => ({ schedule, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ schedule }) => schedule)
 }
 
 // A schedule seldom fires while it is changed.

@@ -19,11 +19,11 @@ import {
   type SessionPage,
   type SessionQuery,
   type SessionRun,
+  type SessionSettings,
   type StoredSession,
   type Stores
 } from '@svc/contract'
 import {
-  RUN_ERR_BAD_POSITION,
   RUN_ERR_BAD_SESSION,
   RUN_ERR_LOG_GONE,
   RUN_ERR_SESSION_NOT_FOUND,
@@ -148,11 +148,8 @@ class SessionReader implements EntryReader {
   }
 
   onNews(callback: () => void): void {
-    this.#onNews = () => {
-      this.#onNews = undefined
-      callback()
-    }
-    if (this.#news) this.#onNews()
+    this.#onNews = callback
+    if (this.#news) this.#wake()
     else this.#log?.onNews(() => this.#wake())
   }
 
@@ -173,7 +170,9 @@ class SessionReader implements EntryReader {
 
   #wake(): void {
     this.#news = true
-    this.#onNews?.()
+    const callback = this.#onNews
+    this.#onNews = undefined
+    callback?.()
   }
 
   async #open(): Promise<readonly LogEntry[]> {
@@ -231,7 +230,15 @@ export interface ChannelPart {
   readonly part: NumberedPart
 }
 
-/** Conversations: `fastify.sessions`. A session exists once a run had its turn in it. */
+/** What a session begins with, or what is changed of it; wires keep what they need in later turns as its settings. */
+export interface SessionFields extends SessionChange {
+  settings?: SessionSettings | null
+}
+
+// Bytes of the JSON of settings.
+const MAX_SETTINGS = 65_536
+
+/** Conversations: `fastify.sessions`. A session exists once it was created, or a run had its turn in it. */
 export class Sessions {
   readonly #host: SessionHost
   readonly #logs: LogHost
@@ -258,16 +265,50 @@ export class Sessions {
     return this.#require().list(query)
   }
 
+  /** The cursor of the page that begins after a session, as the list is now. @throws RUN_ERR_SESSION_NOT_FOUND, and as `list` */
+  async cursorAfter(key: SessionKey): Promise<string> {
+    const cursor = await this.#require().cursorAfter(key)
+    if (cursor === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(key.sessionId)
+    return cursor
+  }
+
   /** A page of messages, newest page first; empty if there is no session. @throws as `list` */
   async messages(key: SessionKey, query: MessageQuery): Promise<MessagePage> {
     return this.#require().messages(key, query)
   }
 
-  /** Changes title or metadata. @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_BAD_SESSION, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
-  async update(key: SessionKey, change: SessionChange): Promise<StoredSession> {
-    const given = Object.entries(change).filter(([, value]) => value !== null && value !== undefined)
-    const faults = findFaults(SessionFieldsSchema, Object.fromEntries(given))
+  /** Begins a session before its first run. @throws RUN_ERR_SESSION_EXISTS, RUN_ERR_BAD_SESSION, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
+  async create(key: SessionKey, fields: SessionFields = {}): Promise<StoredSession> {
+    const index = this.#require()
+    const faults = findFaults(SessionForkSchema, { sessionId: key.sessionId })
     if (faults.length > 0) throw new RUN_ERR_BAD_SESSION(formatFaults(faults))
+    requireFields(fields)
+    return index.create(key, fields)
+  }
+
+  /** What wires keep for later turns of a session; undefined if none were given. @throws RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
+  async settings(key: SessionKey): Promise<SessionSettings | undefined> {
+    return this.#require().settings(key)
+  }
+
+  /** The runs of a session that had their turns after this ordinal, at most `limit`, in order. @throws RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
+  async runs(key: SessionKey, after: number, limit: number): Promise<SessionRun[]> {
+    return this.#require().runs(key, after, limit)
+  }
+
+  /** The runs that had their turns before this ordinal, at most `limit`, the last one first. @throws as `runs` */
+  async runsBefore(key: SessionKey, before: number, limit: number): Promise<SessionRun[]> {
+    return this.#require().runsBefore(key, before, limit)
+  }
+
+  /** The ordinal of a run that had its turn; undefined for any other. @throws as `runs` */
+  async ordinalOf(key: SessionKey, runId: string): Promise<number | undefined> {
+    return this.#require().ordinalOf(key, runId)
+  }
+
+  /** Changes a session; null removes. @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_BAD_SESSION, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
+  async update(key: SessionKey, change: SessionFields): Promise<StoredSession> {
+    requireFields(change)
     const session = await this.#require().update(key, change)
     if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(key.sessionId)
     return session
@@ -334,14 +375,13 @@ export class Sessions {
   async #place(session: StoredSession, position: ChannelPosition): Promise<ChannelPosition> {
     const { ordinal, seq } = position
     const { lastOrdinal } = session
-    if (ordinal > lastOrdinal + 1 || (ordinal > lastOrdinal && seq > 0)) throw new RUN_ERR_BAD_POSITION()
+    if (ordinal > lastOrdinal + 1 || (ordinal > lastOrdinal && seq > 0)) throw new RUN_ERR_LOG_GONE()
     if (ordinal > lastOrdinal) return position
     const [run] = await this.#require().runs(session, ordinal - 1, 1)
     const { stores } = this.#host
     if (run?.ordinal !== ordinal || (await stores.runs.find(run.runId)) === undefined)
       throw new RUN_ERR_LOG_GONE()
     const isOver = await isEnd(stores, run.runId, seq)
-    if (isOver === undefined) throw new RUN_ERR_BAD_POSITION()
     return isOver ? { ordinal: ordinal + 1, seq: 0 } : position
   }
 
@@ -350,6 +390,14 @@ export class Sessions {
     if (sessionIndex === undefined) throw new RUN_ERR_SESSIONS_NOT_KEPT()
     return sessionIndex
   }
+}
+
+function requireFields({ settings, ...change }: SessionFields): void {
+  const given = Object.entries(change).filter(([, value]) => value !== null && value !== undefined)
+  const faults = findFaults(SessionFieldsSchema, Object.fromEntries(given))
+  if (faults.length > 0) throw new RUN_ERR_BAD_SESSION(formatFaults(faults))
+  if (settings && Buffer.byteLength(JSON.stringify(settings)) > MAX_SETTINGS)
+    throw new RUN_ERR_BAD_SESSION(`settings must have at most ${MAX_SETTINGS} bytes of JSON`)
 }
 
 /** A session as clients see it. */

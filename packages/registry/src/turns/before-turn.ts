@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import {
   AfterTurnSchema,
   ANONYMOUS,
+  checkOf,
   isRefusedStart,
   isTerminalStatus,
   randomId,
@@ -23,7 +24,6 @@ import {
   RUN_ERR_STORE,
   RUN_ERR_WHEN_BUSY
 } from '@svc/contract/errors'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { StartOptions } from '../engine/start-options.ts'
 import type { RegistryIds } from '../engine/run-host.ts'
 import { placeRun, sessionOwnerOf, type PlacedRun } from './run-turn.ts'
@@ -34,7 +34,7 @@ import { hasJoined, joinRun } from './join-run.ts'
 import { defineRunnable } from '../runnables/define-runnable.ts'
 import type { QueuedTurn } from '../recovery/resume-run.ts'
 
-const check = TypeCompiler.Compile(AfterTurnSchema)
+const isTurn = checkOf(AfterTurnSchema)
 
 /**
  * Checks the turn that a caller named: its session has it, or the run was started before.
@@ -48,7 +48,7 @@ export async function requireAfterTurn(
   const { afterTurn, sessionId, startKey, principal = ANONYMOUS } = options
   if ((options.whenBusy ?? runnable.whenBusy) === 'steer')
     throw new RUN_ERR_WHEN_BUSY('"steer" joins the run under way, and continues after no other turn')
-  if (!check.Check(afterTurn)) throw refuse('must be the id of a run, or null')
+  if (!isTurn(afterTurn)) throw refuse('must be the id of a run, or null')
   if (sessionId === undefined) throw refuse('must be left out without sessionId')
   const { kind, name, takesTurns } = runnable
   if (takesTurns !== true || stores.sessions.hasTurn === undefined)
@@ -166,7 +166,7 @@ async function steer(host: EngineHost, run: PlacedRun, input: RunInput): Promise
   const { options, record, runnable } = run
   const fault = faultOf(input, options)
   if (fault !== undefined) {
-    if (options.whenBusy === 'steer') throw new RUN_ERR_WHEN_BUSY(fault)
+    if (options.whenBusy === 'steer' && options.ofSession !== true) throw new RUN_ERR_WHEN_BUSY(fault)
     return undefined
   }
   if (options.sessionId === undefined || runnable.steerable !== true || !host.record.input) return undefined
@@ -236,10 +236,11 @@ function steerIdOf({ registry, owner, startKey }: From): string {
 /** Why a message cannot join a run, if so. */
 function faultOf(
   input: RunInput,
-  { instructions, tools, toolChoice, stop, afterTurn }: StartOptions
+  { instructions, tools, toolChoice, stop, afterTurn, ofSession }: StartOptions
 ): string | undefined {
   if (afterTurn !== undefined) return 'a message that joins a run continues after no other turn'
-  if ([instructions, tools, toolChoice, stop].some((given) => given !== undefined))
+  const own = ofSession === true ? [toolChoice, stop] : [instructions, tools, toolChoice, stop]
+  if (own.some((given) => given !== undefined))
     return 'a message that joins a run has no instructions, tools, toolChoice or stop'
   if (typeof input === 'string' || (Array.isArray(input) && input.every(isText))) return undefined
   return 'a message that joins a run has texts only, no files'

@@ -1,6 +1,7 @@
 import {
   ANONYMOUS,
   defined,
+  andThen,
   isPromise,
   sessionKeyText,
   WhenBusySchema,
@@ -53,8 +54,8 @@ export class RunTurn {
   readonly #key: SessionKey
   readonly #runId: string
   #end: EndTurn | undefined
-  #isAsked = false
   #hasLeft = false
+  #isKept = false
   #isClaimed = false
 
   constructor(sessions: SessionStore, key: SessionKey, runId: string, placed: PlacedTurn) {
@@ -70,16 +71,15 @@ export class RunTurn {
 
   /** Waits until the turn has begun; `onPlace` is called as in `SessionStore.lock`. @throws the signal's reason if it aborts first */
   take(signal: AbortSignal, onPlace: (place: TurnPlace) => void): Awaitable<void> {
-    this.#isAsked = true
     const locked = this.#sessions.lock(this.#key, signal, this.#runId, (place) => {
       this.place = place
       onPlace(place)
     })
     const hold = (end: EndTurn) => {
       this.#end = end
-      if (this.#hasLeft) end()
+      if (this.#hasLeft) end(this.#isKept)
     }
-    return isPromise(locked) ? locked.then(hold) : hold(locked)
+    return andThen(locked, hold)
   }
 
   /** Hands the turn over to the runnable, once; undefined if it asks for another one. */
@@ -93,8 +93,9 @@ export class RunTurn {
   /** The run has left this process: ends the turn unless its runnable does. @param keep true if it is suspended */
   leave(keep: boolean): void {
     this.#hasLeft = true
+    this.#isKept = keep
     if (this.#end !== undefined && !this.#isClaimed) this.#end(keep)
-    else if (!this.#isAsked && !keep) this.placed.leave()
+    this.placed.leave(keep)
   }
 }
 
@@ -109,7 +110,7 @@ export interface EnteringRun {
 export interface PlacedRun extends EnteringRun {
   readonly ended: boolean
   readonly suspended: boolean
-  /** The turn that it takes before it executes; undefined if it takes none, or the first one of a new session. */
+  /** The turn that it takes before it executes; undefined if it takes none, or its runnable takes the first one of a new session. */
   turn: RunTurn | undefined
 }
 
@@ -153,28 +154,40 @@ export function enterSession(
   return sessionIndex?.enter(sessionOf(run), record.runId)
 }
 
+/** True if a run does not know yet whether it has the turn of its session. */
+export function awaitsPlace({ sessions }: Stores, { runnable, options, turn }: PlacedRun): boolean {
+  return (
+    options.sessionId !== undefined &&
+    runnable.takesTurns === true &&
+    turn === undefined &&
+    sessions.place !== undefined
+  )
+}
+
 /**
- * Gives a run its place among the turns of its session; a new session has no other turns. A run that takes none enters its session.
+ * Gives a run its place among the turns of its session. A new session has no other turns: its run gets a place where that costs no call of its
+ * own. A run that takes none enters its session.
  * @param ifFree as in `SessionStore.place`
  */
 export function placeRun(stores: Stores, run: PlacedRun, ifFree = false): Awaitable<PlacedTurn | undefined> {
   const { runnable, options, record } = run
-  if (options.sessionId === undefined) return undefined
   if (runnable.takesTurns !== true) {
     const entering = enterSession(stores, run)
     return isPromise(entering) ? entering.then(() => undefined) : undefined
   }
   const { sessions } = stores
+  if (options.sessionId === undefined && sessions.placesNewRuns !== true) return undefined
   const key = sessionOf(run)
   const placed = sessions.place?.(key, record.runId, ifFree)
   if (placed === undefined) return undefined
   const keep = (place: PlacedTurn) => {
     const turn = new RunTurn(sessions, key, record.runId, place)
+    if (place.position > 0) record.status = 'submitted'
     if (run.ended) turn.leave(run.suspended)
     else run.turn = turn
     return place
   }
-  return isPromise(placed) ? placed.then(keep) : keep(placed)
+  return andThen(placed, keep)
 }
 
 /** A run before its turn. */

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
+  checkOf,
   backoffDelay,
   findFaults,
   formatFaults,
@@ -159,7 +159,7 @@ function codeOfFault(err: unknown): string {
   return typeof code === 'string' ? code : 'FAILED'
 }
 
-const fieldsCheck = TypeCompiler.Compile(WebhookChangeSchema)
+const isChange = checkOf(WebhookChangeSchema)
 
 /**
  * Checks what was given of a webhook, drops undefined fields, and looks the host up.
@@ -167,7 +167,7 @@ const fieldsCheck = TypeCompiler.Compile(WebhookChangeSchema)
  */
 export async function requireWebhook<T extends WebhookChange>(given: T, rules: TargetRules): Promise<T> {
   const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
-  if (!fieldsCheck.Check(fields)) throw badWebhook(findFaults(WebhookChangeSchema, fields))
+  if (!isChange(fields)) throw badWebhook(findFaults(WebhookChangeSchema, fields))
   if (fields.url !== undefined) await requireTarget(fields.url, rules)
   return fields
 }

@@ -14,24 +14,21 @@ import { buildEngine, partsOf } from '../helpers/collect.ts'
 function unfollowedStores() {
   const stores = createInProcessStores()
   const acts = new Set<() => void>()
-  const held: { isFollowed: boolean; follow(): void; readonly waiting: number; stores: Stores } = {
+  const held: { isFollowed: boolean; follow(): void; stores: Stores } = {
     isFollowed: false,
     follow() {
       held.isFollowed = true
       for (const act of acts) act()
       acts.clear()
     },
-    get waiting() {
-      return acts.size
-    },
     stores: {
       ...stores,
       log: {
         ...stores.log,
         onFollowed(_runId, act) {
-          if (held.isFollowed) return undefined
+          if (held.isFollowed) return false
           acts.add(act)
-          return () => acts.delete(act)
+          return true
         }
       }
     }
@@ -51,9 +48,23 @@ const text = (value: string, source?: string[]): YieldedPart => ({
   ...(source && { source })
 })
 
+/** A runnable that says texts of one letter; before those of each further list it waits for its gate. */
+function talkerWithGates(first: string, ...lists: string[]) {
+  const said = Promise.withResolvers<void>()
+  const gates = lists.map(() => Promise.withResolvers<void>())
+  const talker = runnable(async function* () {
+    for (const letter of first) yield text(letter)
+    said.resolve()
+    for (const [index, letters] of lists.entries()) {
+      await gates[index]!.promise
+      for (const letter of letters) yield text(letter)
+    }
+  })
+  return { talker, said: said.promise, open: (gate: number) => gates[gate]!.resolve() }
+}
+
 t.test('increments of a text that has no reader are one part', async (t) => {
-  const { stores } = unfollowedStores()
-  const engine = buildEngine(t, { stores })
+  const engine = buildEngine(t)
   const talker = runnable(async function* () {
     yield text('a')
     yield text('b')
@@ -79,23 +90,41 @@ t.test('increments of a text that has no reader are one part', async (t) => {
 t.test('a reader gets what is held, and from then on each part at once', async (t) => {
   const held = unfollowedStores()
   const engine = buildEngine(t, { stores: held.stores })
-  const said = Promise.withResolvers<void>()
-  const followed = Promise.withResolvers<void>()
-  const talker = runnable(async function* () {
-    yield text('a')
-    yield text('b')
-    said.resolve()
-    await followed.promise
-    yield text('c')
-    yield text('d')
-  })
+  const { talker, said, open } = talkerWithGates('ab', 'cd')
   const run = await engine.start(talker, 'Hi')
-  await said.promise
+  await said
   t.same(shown([...(await engine.stores.log.read(run.runId, 0, LIMIT))].map(({ part }) => part)), ['start'])
   held.follow()
   const parts = partsOf(run)
-  followed.resolve()
+  open(0)
   t.same(shown(await parts), ['start', 'text ab', 'text c', 'text d', 'finish'])
+})
+
+t.test('what is said in one turn of the event loop while a reader follows is one append', async (t) => {
+  const stores = createInProcessStores()
+  const appended: string[][] = []
+  const append: Stores['log']['append'] = (runId, epoch, entries, ...more) => {
+    appended.push(shown(entries.map(({ part }) => part)))
+    return stores.log.append(runId, epoch, entries, ...more)
+  }
+  const engine = buildEngine(t, { stores: { ...stores, log: { ...stores.log, append } } })
+  const followed = Promise.withResolvers<void>()
+  const talker = runnable(async function* () {
+    await followed.promise
+    yield text('a')
+    yield text('b')
+    await new Promise(setImmediate)
+    yield text('c')
+    yield { type: 'reasoning', text: 'd' }
+    yield { type: 'data', name: 'x', value: 1 }
+    yield text('e')
+  })
+  const run = await engine.start(talker, 'Hi')
+  const parts = partsOf(run)
+  followed.resolve()
+  const all = ['start', 'text a', 'text b', 'text c', 'reasoning d', 'data', 'text e', 'finish']
+  t.same(shown(await parts), all)
+  t.same(appended, [['start'], ['text a', 'text b'], ['text c', 'reasoning d', 'data'], ['text e', 'finish']])
 })
 
 t.test('text is written after a moment, also without a reader', async (t) => {
@@ -110,7 +139,6 @@ t.test('text is written after a moment, also without a reader', async (t) => {
   const reader = run.parts()[Symbol.asyncIterator]()
   t.match((await reader.next()).value, { type: 'start' })
   t.match((await reader.next()).value, { type: 'text', text: 'a' })
-  t.equal(held.waiting, 0)
   written.resolve()
   await run.result()
 })
@@ -165,6 +193,25 @@ t.test('the limit of a log holds for held text, too', async (t) => {
   t.ok(JSON.stringify(parts).length < 25_000)
 })
 
+t.test(
+  'a reader of the stores in process memory gets what is held, and each part from then on',
+  async (t) => {
+    const engine = buildEngine(t)
+    const { talker, said, open } = talkerWithGates('ab', 'cd', 'ef')
+    const run = await engine.start(talker, 'Hi')
+    await said
+    const seen: NumberedPart[] = []
+    for await (const part of run.parts()) {
+      if (seen.push(part) === 2) open(0)
+      if (seen.length === 4) break
+    }
+    t.same(shown(seen), ['start', 'text ab', 'text c', 'text d'])
+    open(1)
+    await run.result()
+    t.same(shown(await partsOf(run, 4)), ['text ef', 'finish'])
+  }
+)
+
 t.test('a canceled run keeps what it said, and holds nothing more', async (t) => {
   const held = unfollowedStores()
   const engine = buildEngine(t, { stores: held.stores })
@@ -176,10 +223,9 @@ t.test('a canceled run keeps what it said, and holds nothing more', async (t) =>
   })
   const run = await engine.start(talker, 'Hi')
   await said.promise
-  t.equal(held.waiting, 1)
   await run.cancel()
+  held.follow()
   t.same(shown(await partsOf(run)), ['start', 'text a', 'finish'])
-  t.equal(held.waiting, 0)
 })
 
 const LIMIT = { entries: 100, bytes: 100_000 }

@@ -19,6 +19,8 @@ function pushing(push: (sink: PartSink) => Promise<void>, pulled = () => {}): Ru
 
 const text = (said: string): YieldedPart => ({ type: 'text', text: said })
 
+const part = (value: string): YieldedPart => ({ type: 'data', name: 'said', value })
+
 t.test('parts that are pushed are in the log at once, and the run ends with its stream', async (t) => {
   const engine = buildEngine(t)
   const logged: number[] = []
@@ -26,18 +28,18 @@ t.test('parts that are pushed are in the log at once, and the run ends with its 
     async (sink) => {
       await setImmediate()
       for (const said of ['a', 'b']) {
-        t.equal(sink(text(said)), undefined)
+        t.equal(sink(part(said)), undefined)
         logged.push((await engine.stores.log.read(run.runId, 0, { entries: 9, bytes: 999 })).length)
       }
     },
     () => t.fail('it is not asked for parts')
   )
   const run = await engine.start(runnable, 'x')
-  t.match(await run.result(), { text: 'ab', finishReason: 'stop' })
+  t.match(await run.result(), { finishReason: 'stop' })
   t.same(logged, [2, 3])
   t.same(
     (await partsOf(run)).map(({ type }) => type),
-    ['start', 'text', 'text', 'finish']
+    ['start', 'data', 'data', 'finish']
   )
 })
 

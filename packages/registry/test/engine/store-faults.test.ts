@@ -219,7 +219,7 @@ t.test('a session id too large for the log fails only that run', async (t) => {
 t.test('recovers interrupted runs, but not those in progress', async (t) => {
   const stores = createInProcessStores()
   const crashed = createRunEngine({ stores })
-  const left = await crashed.start(scriptedRunnable([{ type: 'text', text: 'a' }, 60_000]), 'x')
+  const left = await crashed.start(scriptedRunnable([{ type: 'data', name: 'a', value: 1 }, 60_000]), 'x')
   left.result().catch(() => {})
   await turn()
   const engine = buildEngine(t, { stores })

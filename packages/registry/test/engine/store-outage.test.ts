@@ -17,8 +17,8 @@ import { failingStores } from '../helpers/failing-stores.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const asked = { toolCallId: 'c', toolName: 't', args: {}, timeout: 600_000 }
 
-/** An engine on stores that can fail, with a mocked clock for its checks. */
-function build(t: Test) {
+/** An engine on stores that can fail, with a mocked clock for its checks. Nothing is appended before the gate opens, if there is one. */
+function build(t: Test, gateOf: (runId: string) => Promise<unknown> | undefined = () => undefined) {
   mock.timers.reset()
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
   t.teardown(() => mock.timers.reset())
@@ -32,7 +32,12 @@ function build(t: Test) {
     warn: write('warn'),
     error: write('error')
   }
-  const engine = buildEngine(t, { stores: failing.stores, log })
+  const { log: parts } = failing.stores
+  const append: typeof parts.append = async (runId, ...args) => {
+    await gateOf(runId)
+    return parts.append(runId, ...args)
+  }
+  const engine = buildEngine(t, { stores: { ...failing.stores, log: { ...parts, append } }, log })
   return {
     ...failing,
     engine,
@@ -276,7 +281,7 @@ t.test('a run resumes only after its earlier execution has ended', async (t) => 
       most = Math.max(most, ++atOnce)
       yield { type: 'text', text: 'a' }
       await store.promise
-      yield { type: 'text', text: 'b' }
+      yield { type: 'data', name: 'b', value: 1 }
       // It ignores its signal.
       await stubborn.promise
       atOnce--
@@ -376,4 +381,42 @@ t.test('an aborted wait for a session rejects with the abort’s reason, not a s
   controller.abort(reason)
   t.equal(await Promise.resolve(waiting).catch((err: unknown) => err), reason)
   t.same(lines, [])
+})
+
+t.test('a run that waits for its turn keeps its place over a store failure', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  let isGated = false
+  const { engine, fail, mend, look } = build(t, () => (isGated ? gate.promise : undefined))
+  const order: unknown[] = []
+  const go = Promise.withResolvers<void>()
+  const agent = defineRunnable({
+    kind: 'agent',
+    name: 'talker',
+    takesTurns: true,
+    resumable: true,
+    async *stream(input) {
+      order.push(input)
+      if (input === 'first') await go.promise
+      yield { type: 'text', text: 'said' }
+    }
+  })
+  const send = (input: string) => engine.start(agent, input, { sessionId: 's', onDisconnect: 'continue' })
+  const first = await send('first')
+  isGated = true
+  const second = await send('second')
+  isGated = false
+  for (let turns = 0; turns < 9; turns++) await turn()
+  fail(
+    'disk full',
+    (port, method, [runId]) => port === 'log' && method === 'append' && runId === second.runId
+  )
+  gate.resolve()
+  for (let turns = 0; turns < 9; turns++) await turn()
+  mend()
+  const third = await send('third')
+  go.resolve()
+  await first.result()
+  await look()
+  await Promise.all([second, third].map(({ runId }) => Array.fromAsync(engine.parts(runId))))
+  t.same(order, ['first', 'second', 'third'])
 })

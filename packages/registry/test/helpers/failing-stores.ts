@@ -14,7 +14,7 @@ export function failingStores() {
     Object.fromEntries(
       Object.entries(store).map(([name, method]: [string, Method]) => [
         name,
-        ['follow', 'abandon', 'subscribe', 'onAdded', 'onRemove'].includes(name)
+        ['follow', 'onFollowed', 'abandon', 'subscribe', 'onAdded', 'onRemove'].includes(name)
           ? method
           : async (...args: unknown[]) => {
               await new Promise((resolve) => setImmediate(resolve))

@@ -71,7 +71,7 @@ t.test('an instant fires at its time, as a run of its owner', async (t) => {
   const fired = Promise.withResolvers<unknown>()
   const engine = buildEngine(t)
   const { runnable, contexts } = createTicker(fired.resolve)
-  const at = new Date(Date.now() + 50)
+  const at = new Date(Date.now() + 500)
   const given = { at, input: 'hello', sessionId: 's', metadata: { customer: 'c-17' } }
   const created = await engine.schedules.create(runnable, given, { principal: ada })
   t.match(created, { owner: 'ada', kind: 'agent', name: 'ticker', at: at.toISOString(), catchUp: 'last' })

@@ -7,7 +7,7 @@ import {
   ToolChoiceSchema,
   WhenBusySchema,
   type Awaitable,
-  type PartSink,
+  type PushedParts,
   type RunContext,
   type RunInput,
   type RunnableMetadata,
@@ -21,7 +21,8 @@ import { nameOf, prefixBadOptions, prefixErrors } from '../checks/option-errors.
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { RunGuard, TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
-import { beginLoop, converse, createTurn } from '../loop/converse.ts'
+import { beginLoop, converse, createTurn, type Conversation, type LoopStart } from '../loop/converse.ts'
+import type { LoopRun, ModelLoop } from '../loop/model-loop.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import type { PrepareStep, StopCondition } from '../sessions/to-prompt.ts'
@@ -34,47 +35,87 @@ import {
   type BaseOptions,
   type OutputSchema
 } from '../runnables/base-runnable.ts'
+import { PushedStream } from '../runnables/pushed-parts.ts'
 import { requireSandbox, resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
-import { questionOf } from '../sessions/turn.ts'
+import { questionOf, type Turn } from '../sessions/turn.ts'
 import { createSkillSet, type Skill, type SkillSet } from '../skills/skill-set.ts'
 import { createToolSet, type AgentTool, type ToolSet } from '../tools/tool-set.ts'
 import type { ToolCallOf } from '../tools/typed-calls.ts'
 
 /**
- * One run of an agent: the turn begins with skills and memories, and the memory stores what was said.
+ * The parts of one run of an agent.
  * @param words the text of the input, if it is known only when the turn is saved
  */
 export function runAgent(
   plan: AgentPlan,
   input: RunInput,
   context: RunContext,
-  sink?: PartSink,
   words?: Promise<string | undefined>
-): AsyncGenerator<YieldedPart, void> {
-  const { name, skills } = plan
-  const guard = new RunGuard(context, plan.timeout)
-  const events = new RunEvents(context, name, 'agent')
-  const run = { kind: 'agent', name, context, guard, events, sink } as const
-  const turn = createTurn(plan, run)
-  const memory = plan.memory && new RunMemory(plan.memory, context, events, name)
-  const remember = async (from: RunMemory, text: string) => [
-    skills?.prompt(),
-    toMemoryText(await from.retrieve(text, guard.signal))
-  ]
-  const sections = (text: string) => (memory === undefined ? [skills?.prompt()] : remember(memory, text))
-  return converse({
-    guard,
-    begin: () => beginLoop(plan, run, turn, { input, words, sections, tools: () => plan.toolsOf(context) }),
-    onAnswer(text) {
-      if (context.recordsInput) memory?.store({ input: questionOf(input, context), text })
-    },
-    close() {
-      guard.close()
-      turn.end()
-    }
-  })
+): AsyncGenerator<YieldedPart, void> & PushedParts {
+  return new PushedStream((sink) => converse(new AgentRun(plan, input, context, words), sink))
 }
+
+/** One run of an agent: the turn begins with skills and memories, and the memory stores what was said. */
+class AgentRun implements LoopRun, LoopStart, Conversation {
+  readonly name: string
+  readonly context: RunContext
+  readonly guard: RunGuard
+  readonly events: RunEvents
+  readonly input: RunInput
+  readonly words: LoopStart['words']
+  readonly #plan: AgentPlan
+  readonly #turn: Turn
+  readonly #memory: RunMemory | undefined
+
+  constructor(plan: AgentPlan, input: RunInput, context: RunContext, words: LoopStart['words']) {
+    const { name, memory } = plan
+    this.#plan = plan
+    this.name = name
+    this.context = context
+    this.input = input
+    this.words = words
+    this.events = new RunEvents(context, name, 'agent')
+    this.#memory = memory && new RunMemory(memory, context, this.events, name)
+    this.guard = new RunGuard(context, plan.timeout)
+    this.#turn = createTurn(plan, this)
+  }
+
+  get kind(): 'agent' {
+    return 'agent'
+  }
+
+  begin(): Awaitable<ModelLoop> {
+    return beginLoop(this.#plan, this, this.#turn, this)
+  }
+
+  tools(): Awaitable<ToolSet> {
+    return this.#plan.toolsOf(this.context)
+  }
+
+  sections(text: string): Awaitable<readonly (string | undefined)[]> {
+    const { skills } = this.#plan
+    if (this.#memory !== undefined) return this.#remember(this.#memory, text)
+    return skills === undefined ? NO_SECTIONS : [skills.prompt()]
+  }
+
+  async #remember(memory: RunMemory, text: string): Promise<readonly (string | undefined)[]> {
+    const memories = toMemoryText(await memory.retrieve(text, this.guard.signal))
+    return [this.#plan.skills?.prompt(), memories]
+  }
+
+  answered(text: string): void {
+    const { context, input } = this
+    if (context.recordsInput) this.#memory?.store({ input: questionOf(input, context), text })
+  }
+
+  close(): void {
+    this.guard.close()
+    this.#turn.end()
+  }
+}
+
+const NO_SECTIONS: readonly string[] = Object.freeze([])
 
 // Others may have written it: the model must not take it for instructions.
 function toMemoryText(text: string | undefined): string | undefined {
@@ -269,12 +310,8 @@ export class Agent<
     skills.add(skill)
   }
 
-  protected override execute(
-    input: RunInput,
-    context: RunContext,
-    sink?: PartSink
-  ): AsyncGenerator<YieldedPart, void> {
-    return runAgent(this.#plan, input, context, sink)
+  protected override execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {
+    return runAgent(this.#plan, input, context)
   }
 
   protected override details(): Partial<RunnableMetadata> {

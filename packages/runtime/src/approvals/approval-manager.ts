@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  isPromise,
   toLoggable,
   type ApprovalOutcome,
   type ApprovalRequest,
@@ -53,22 +54,6 @@ export function needsNone({ approval }: Tool, policy: ApprovalPolicy): boolean {
   return approval === false || (approval === undefined && policy === 'never')
 }
 
-/** True or a note unless the tool or the policy returns exactly `false`. @throws the error of either function */
-async function needsApproval(
-  tool: Tool,
-  policy: ApprovalPolicy,
-  { args, value }: GivenArgs,
-  context: ToolContext
-): Promise<boolean | ApprovalNote> {
-  const { approval } = tool
-  if (typeof approval === 'boolean') return approval
-  let answer: unknown
-  if (approval !== undefined) answer = await approval(value as never, context)
-  else if (typeof policy === 'function') answer = await policy(tool, args, context)
-  else answer = policy === 'always'
-  return isNote(answer) ? { about: answer.about } : answer !== false
-}
-
 function isNote(answer: unknown): answer is ApprovalNote {
   return typeof (answer as Partial<ApprovalNote> | null | undefined)?.about === 'string'
 }
@@ -115,7 +100,8 @@ export async function approve(
 ): Promise<ApprovedArgs> {
   const { args } = given
   const { approval, events, signal, durable, rest } = rules
-  const required = await requiresApproval(tool, given, context, approval)
+  const deciding = requiresApproval(tool, given, context, approval)
+  const required = isPromise(deciding) ? await deciding : deciding
   if (required === false) return { args, edited: false, asked: false }
   const bound = structuredClone(args)
   const shown = required === true ? bound : { ...(bound as object), about: required.about }
@@ -141,14 +127,29 @@ export async function approve(
   throw new RUN_ERR_APPROVAL_DENIED(reason === undefined || expired ? what : `${what}: ${reason}`)
 }
 
-async function requiresApproval(
+// True or a note unless the tool or the policy returns exactly `false`. A fixed answer takes no turn of the event loop, so that the
+// request comes before the results of the other calls of its step.
+function requiresApproval(
   tool: Tool,
-  args: GivenArgs,
+  { args, value }: GivenArgs,
   context: ToolContext,
   policy: ApprovalPolicy
+): Awaitable<boolean | ApprovalNote> {
+  const { approval } = tool
+  if (typeof approval === 'boolean') return approval
+  if (approval !== undefined) return decide(tool, context, () => approval(value as never, context))
+  if (typeof policy === 'function') return decide(tool, context, () => policy(tool, args, context))
+  return policy === 'always'
+}
+
+async function decide(
+  tool: Tool,
+  context: ToolContext,
+  decision: () => unknown
 ): Promise<boolean | ApprovalNote> {
   try {
-    return await needsApproval(tool, policy, args, context)
+    const answer = await decision()
+    return isNote(answer) ? { about: answer.about } : answer !== false
   } catch (err) {
     context.log.error({ err: toLoggable(err), toolName: tool.name }, 'approval policy failed')
     throw new RUN_ERR_APPROVAL_DENIED('The approval policy failed')

@@ -104,17 +104,19 @@ declare module '@svc/registry' {
 
 /** Emits the events of one run: models, tools, approvals, memory and skills. */
 export class RunEvents {
+  readonly name: string
+  readonly kind: RunnableKind
   readonly #origin: EventOrigin
-  readonly #runnable: { readonly kind: RunnableKind; readonly name: string }
 
   constructor(origin: EventOrigin, name: string, kind: RunnableKind) {
+    this.name = name
+    this.kind = kind
     this.#origin = origin
-    this.#runnable = { kind, name }
   }
 
   /** Calls `fields` only if the event has listeners. */
   emit<N extends keyof RuntimeEvents>(name: N, fields: () => EventFields<N>): void {
-    emitEvent(this.#origin, this.#runnable, name, fields)
+    emitEvent(this.#origin, this, name, fields)
   }
 }
 

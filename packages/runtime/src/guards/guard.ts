@@ -10,7 +10,7 @@ export { unlessAborted } from '@svc/contract'
 export class Guard {
   readonly #controller = new AbortController()
   // Most of the time one wait is pending, or none.
-  #breakers: Set<(reason: unknown) => void> | undefined
+  #breakers: ((reason: unknown) => void)[] | undefined
   #isOver = false
 
   /** Aborts when the work must end. */
@@ -18,9 +18,14 @@ export class Guard {
     return this.#controller.signal
   }
 
+  /** True once the work must end. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   /** True while any wait is pending. */
   protected get isWaiting(): boolean {
-    return this.#breakers !== undefined && this.#breakers.size > 0
+    return this.#breakers !== undefined && this.#breakers.length > 0
   }
 
   /** @throws the reason why the work must end, if it must */
@@ -31,8 +36,12 @@ export class Guard {
   /** Calls `breaker` with the reason when the work must end; the returned function unsubscribes it. */
   onEnd(breaker: (reason: unknown) => void): () => void {
     if (this.#isOver) breaker(this.signal.reason)
-    else (this.#breakers ??= new Set()).add(breaker)
-    return () => void this.#breakers?.delete(breaker)
+    else if (this.#breakers === undefined) this.#breakers = [breaker]
+    else this.#breakers.push(breaker)
+    return () => {
+      const at = this.#breakers?.indexOf(breaker) ?? -1
+      if (at >= 0) this.#breakers!.splice(at, 1)
+    }
   }
 
   /** Settles like `promise`, or rejects first if the work must end. */
@@ -67,8 +76,9 @@ export class Guard {
   end(reason: unknown): void {
     this.#isOver = true
     this.#controller.abort(reason)
-    for (const breaker of Array.from(this.#breakers ?? [])) breaker(reason)
-    this.#breakers?.clear()
+    const breakers = this.#breakers
+    this.#breakers = undefined
+    for (const breaker of breakers ?? []) breaker(reason)
   }
 }
 
@@ -104,6 +114,13 @@ export const TIMEOUT_DEFAULTS: Timeouts = { firstToken: 60_000, betweenTokens: 6
 
 type GuardedContext = Pick<RunContext, 'onAbort' | 'waitedMs' | 'runId' | 'log'>
 
+/** A time-out of something within a run. */
+export interface Deadline {
+  /** As `performance.now()`; it may change. */
+  readonly dueAt: number
+  expire(): void
+}
+
 /**
  * Ends the waits of one run when its caller aborts or a time-out fires. Has the controller behind every model call, and one timer
  * for all time-outs: when it fires and none is due, it is set again for the next one.
@@ -117,8 +134,11 @@ export class RunGuard extends Guard {
   #waited: number
   #awaited: 'firstToken' | 'betweenTokens' | undefined
   #awaitedSince = 0
+  #deadlines: Set<Deadline> | undefined
   #timer: NodeJS.Timeout
-  readonly #endListeners = new Set<EndListener>()
+  // When the timer fires, as `performance.now()`; never once the guard is closed.
+  #looksAt = 0
+  #endListeners: Set<EndListener> | undefined
   #release: { readonly error: unknown; readonly done: Promise<unknown> | undefined } | undefined
 
   constructor(context: GuardedContext, timeout: Timeouts) {
@@ -148,6 +168,19 @@ export class RunGuard extends Guard {
     this.#awaited = undefined
   }
 
+  /** Has the timer of the run watch a time-out within it; call it again once that is due earlier. */
+  watch(deadline: Deadline): void {
+    ;(this.#deadlines ??= new Set()).add(deadline)
+    const now = performance.now()
+    if (deadline.dueAt >= this.#looksAt) return
+    clearTimeout(this.#timer)
+    this.#timer = this.#setTimer(deadline.dueAt - now)
+  }
+
+  unwatch(deadline: Deadline): void {
+    this.#deadlines?.delete(deadline)
+  }
+
   /** True once the listeners of the end have been called. */
   get isReleased(): boolean {
     return this.#release !== undefined
@@ -155,14 +188,14 @@ export class RunGuard extends Guard {
 
   /** Calls `listener` once when the run ends, at once if it has; the returned function unsubscribes it. */
   onRelease(listener: EndListener): () => void {
-    if (this.#release === undefined) this.#endListeners.add(listener)
+    if (this.#release === undefined) (this.#endListeners ??= new Set()).add(listener)
     else void this.#callAll([listener], this.#release.error)
-    return () => void this.#endListeners.delete(listener)
+    return () => void this.#endListeners?.delete(listener)
   }
 
   /** Calls those who wait for the end of the run, and waits for them, for at most 5 seconds. The first `error` counts. */
   release(error?: unknown): Promise<unknown> | undefined {
-    this.#release ??= { error, done: this.#callAll([...this.#endListeners], error) }
+    this.#release ??= { error, done: this.#endListeners && this.#callAll([...this.#endListeners], error) }
     return this.#release.done
   }
 
@@ -175,6 +208,7 @@ export class RunGuard extends Guard {
   close(): void {
     if (this.isWaiting) this.end(new RUN_ERR_CANCELED())
     this.#off()
+    this.#looksAt = -Infinity
     clearTimeout(this.#timer)
   }
 
@@ -193,6 +227,7 @@ export class RunGuard extends Guard {
   }
 
   #setTimer(ms: number): NodeJS.Timeout {
+    this.#looksAt = performance.now() + ms
     return setTimeout(() => this.#look(), ms)
   }
 
@@ -209,9 +244,22 @@ export class RunGuard extends Guard {
       // While the run waits, what is left of its time stays the same.
       const pause = waited > this.#waited ? WAIT_PAUSE : 0
       this.#waited = waited
-      this.#timer = this.#setTimer(Math.max(pause, Math.min(ofRun, ofToken, firstToken, betweenTokens)))
+      const ofOwn = Math.max(pause, Math.min(ofRun, ofToken, firstToken, betweenTokens))
+      const due = this.#takeDue(now)
+      this.#timer = this.#setTimer(Math.min(ofOwn, this.#nextDue - now))
+      for (const deadline of due) deadline.expire()
     } else if (this.#awaited === 'firstToken') this.end(new RUN_ERR_FIRST_TOKEN_TIMEOUT(firstToken))
     else this.end(new RUN_ERR_TOKEN_TIMEOUT(betweenTokens))
+  }
+
+  #takeDue(now: number): Deadline[] {
+    const due = [...(this.#deadlines ?? [])].filter(({ dueAt }) => dueAt - now < 1)
+    for (const deadline of due) this.#deadlines!.delete(deadline)
+    return due
+  }
+
+  get #nextDue(): number {
+    return Math.min(...Array.from(this.#deadlines ?? [], ({ dueAt }) => dueAt))
   }
 }
 

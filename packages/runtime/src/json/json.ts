@@ -1,3 +1,4 @@
+import { copyJson } from '@svc/contract'
 import { RUN_ERR_TOOL_BAD_OUTPUT, RUN_ERR_TOOL_OUTPUT_TOO_LARGE } from '../errors.ts'
 
 /** Maximum nesting depth of JSON in a run's log or a prompt. */
@@ -182,6 +183,8 @@ function classOf(value: object): string | undefined {
  */
 export function toToolOutput(value: unknown, maxBytes: number): unknown {
   if (value === undefined || value === null) return null
+  const copy = typeof value === 'string' ? undefined : copyJson(value)
+  if (copy !== undefined && copy.size * 6 <= maxBytes) return copy.value
   const text = typeof value === 'string' ? value.toWellFormed() : toJson(value, toFault)
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw new RUN_ERR_TOOL_OUTPUT_TOO_LARGE(bytes, maxBytes)

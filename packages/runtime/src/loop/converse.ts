@@ -1,23 +1,26 @@
 import {
+  andThen,
   isPromise,
+  TurnKey,
   type AcceptedMessage,
   type Awaitable,
   type FinishReason,
+  type PartSink,
   type RunInput,
   type YieldedPart
 } from '@svc/contract'
-import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { requireInput } from '@svc/registry/engine'
-import { interleave, type PartChannel } from '../children/run-child.ts'
+import { awaiting, interleave, type PartChannel } from '../children/run-child.ts'
 import { RUN_ERR_TOOL_SKIPPED } from '../errors.ts'
-import { toOutcomePart, toToolError } from '../tool-calls/tool-outcome.ts'
+import { toOutcomePart, toToolError, type EmitPart, type ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import type { RunGuard } from '../guards/guard.ts'
-import type { ModelAnswer } from '../models/model-answer.ts'
+import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import { pushAll } from '../runnables/pushed-parts.ts'
 import { isContinued, questionOf, takeMessage, Turn } from '../sessions/turn.ts'
 import { callTools } from '../tool-calls/call-tool.ts'
 import { addClientTools, createClientTools } from '../tools/client-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
-import { LoopJournal } from './loop-journal.ts'
+import { LoopJournal, type LoopRecord } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ModelLoop, type Checked, type LoopRun, type OpenStep } from './model-loop.ts'
 import { joinSections } from '../sessions/to-prompt.ts'
@@ -29,7 +32,7 @@ export function createTurn(
 ): Turn {
   const { registry, sessionOwner: owner, sessionId, stores, messages, idempotencyKey } = context
   const store = messages === undefined ? (sessions ?? stores.sessions) : undefined
-  return new Turn(store, { registry, owner, kind, name, sessionId }, idempotencyKey, guard)
+  return new Turn(store, new TurnKey(registry, owner, kind, name, sessionId), idempotencyKey, guard)
 }
 
 /** The start of a loop. */
@@ -38,9 +41,9 @@ export interface LoopStart {
   /** As in `TurnStart`. */
   readonly words?: Promise<string | undefined> | undefined
   /** Resolves the tools of the run. */
-  readonly tools: () => Awaitable<ToolSet>
+  tools(): Awaitable<ToolSet>
   /** Returns the sections after the instructions in the system prompt, for the text of the input. */
-  readonly sections: (text: string) => Awaitable<readonly (string | undefined)[]>
+  sections(text: string): Awaitable<readonly (string | undefined)[]>
 }
 
 /**
@@ -56,92 +59,109 @@ export async function beginLoop(
   const { context, guard } = run
   const { input } = start
   guard.check()
-  if (!isContinued(input, context)) requireInput({}, input)
+  if (!isContinued(input, context)) requireInput(MESSAGE, input)
   // Before anything that takes time: turns of a session follow in the order in which their runs were accepted.
-  await turn.lock()
-  const settle = <T>(work: Awaitable<T>): Awaitable<T> => (isPromise(work) ? guard.wait(work) : work)
-  const journal =
-    context.journal && new LoopJournal(context.journal, guard, context.idempotencyKey !== context.runId)
+  const locking = turn.lock()
+  if (isPromise(locking)) await locking
+  const { journal: recording, clientTools } = context
+  const journal = recording && new LoopJournal(recording, guard, context.idempotencyKey !== context.runId)
   const recorded = journal && (await journal.recallLoop())
-  const model = await settle(plan.resolveModel(context))
-  const addTools = async (own: Awaitable<ToolSet>) =>
-    addClientTools(await own, await createClientTools(context))
-  const tools = () => {
-    const own = settle(start.tools())
-    return context.clientTools.length === 0 ? own : addTools(own)
-  }
-  if (recorded !== undefined) {
+  const resolving = plan.resolveModel(context)
+  const model = isPromise(resolving) ? await guard.wait(resolving) : resolving
+  let sections: LoopRecord['sections']
+  if (recorded === undefined) {
+    const taking =
+      input === undefined
+        ? undefined
+        : takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
+    const message = isPromise(taking) ? await taking : taking
+    const instructing =
+      typeof plan.instructions === 'function' ? plan.instructions(context) : plan.instructions
+    const instructions = isPromise(instructing) ? await guard.wait(instructing) : instructing
+    const reading = start.sections(questionOf(message?.input, context))
+    const own = isPromise(reading) ? await guard.wait(reading) : reading
+    sections = [context.instructions, ...own].filter((section) => section !== undefined)
+    const system = joinSections(instructions, sections)
+    const { newSession: isNew, messages: kept } = context
+    const beginning = turn.begin({
+      message,
+      kept,
+      system,
+      isNew,
+      limits: plan.history,
+      model,
+      words: start.words
+    })
+    if (isPromise(beginning)) await beginning
+  } else {
     turn.restore(recorded)
-    const { sections } = recorded
-    return new ModelLoop(plan, run, { turn, model, sections, journal, tools: await tools() })
+    ;({ sections } = recorded)
   }
-  const message =
-    input === undefined
-      ? undefined
-      : await takeMessage(input as AcceptedMessage, { model, guard, urls: plan.urls })
-  const { instructions } = plan
-  const text = await settle(typeof instructions === 'function' ? instructions(context) : instructions)
-  const own = await settle(start.sections(questionOf(message?.input, context)))
-  const rest = [context.instructions, ...own]
-  await turn.begin({
-    message,
-    kept: context.messages,
-    system: joinSections([text, ...rest]),
-    isNew: context.newSession,
-    limits: plan.history,
-    model,
-    words: start.words
-  })
-  return new ModelLoop(plan, run, { turn, model, sections: rest, journal, tools: await tools() })
+  const choosing = start.tools()
+  const own = isPromise(choosing) ? await guard.wait(choosing) : choosing
+  const tools = clientTools.length === 0 ? own : addClientTools(own, await createClientTools(context))
+  return new ModelLoop(plan, run, { turn, model, sections, journal, tools })
 }
+
+// What agents and the leaders of teams take: no schema of their own.
+const MESSAGE = {}
 
 /** A turn of a conversation, from its beginning to its end. */
 export interface Conversation {
-  readonly begin: () => Promise<ModelLoop>
   readonly guard: RunGuard
   /** The parts of members, whose usage then counts too. */
   readonly channel?: PartChannel
+  begin(): Awaitable<ModelLoop>
   /** Called with the text of the answer once the turn is saved. */
-  readonly onAnswer?: (text: string) => void
-  readonly close: () => void
+  answered?(text: string): void
+  close(): void
 }
 
 /**
  * The only model-tool loop: model → tools → model … → answer → saved turn. A run that fails or is canceled saves nothing,
  * or what was delivered of its answer.
- * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason
+ * @throws RUN_ERR_MODEL_…, RUN_ERR_BAD_OUTPUT, RUN_ERR_STORE, the time-outs, the signal's reason, the error of the sink
  */
-export async function* converse(conversation: Conversation): AsyncGenerator<YieldedPart, void> {
-  const { begin, guard, channel, onAnswer, close } = conversation
+export async function converse(conversation: Conversation, sink: PartSink): Promise<void> {
+  const { guard, channel } = conversation
   let loop: ModelLoop | undefined
   let error: unknown
   let isSaved = false
+  // What is to be awaited, of what seldom is.
+  let waiting: Promise<unknown> | void
   try {
-    loop = await begin()
+    loop = await conversation.begin()
+    const { delivered } = loop
     let finishReason: FinishReason = 'max-steps'
     let text = ''
     steps: while (loop.mayStep) {
-      const opened = await loop.open()
+      const opening = loop.open()
+      const opened = isPromise(opening) ? await opening : opening
       const { step } = opened
-      const { delivered } = loop
       delivered?.begin(step)
-      for (let part; (part = await step.next()) !== undefined;) yield part
+      await step.pushTo(sink)
       const { answer } = step
-      const after = await follow(loop, answer)
+      const following = follow(loop, answer)
+      const after = isPromise(following) ? await following : following
       const { part, stored } = loop.end(opened, mayContinue(after, answer))
       delivered?.send(
         answer,
         after.next !== 'tools' && after.next !== 'correct',
         after.next === 'interrupted'
       )
-      yield part
+      if ((waiting = sink(part)) !== undefined) await waiting
       switch (after.next) {
         case 'tools': {
           // A call that a crash interrupts is not repeated only if its step is recorded.
-          const storing = stored()
-          if (isPromise(storing)) await storing
-          yield* useTools(loop, opened, channel)
-          const stopReason = await loop.stopReason()
+          if (isPromise((waiting = stored()))) await waiting
+          loop.journal?.rest()
+          const calling =
+            channel === undefined
+              ? pushTools(loop, opened, sink, guard)
+              : pushAll(mergeTools(loop, opened, channel), sink)
+          loop.record(opened, isPromise(calling) ? await calling : calling)
+          const asking = loop.stopReason()
+          const stopReason = isPromise(asking) ? await asking : asking
           if (stopReason === undefined || !loop.closeSteering()) continue
           finishReason = stopReason
           break steps
@@ -149,41 +169,43 @@ export async function* converse(conversation: Conversation): AsyncGenerator<Yiel
         case 'correct':
           loop.askToCorrect(answer, after.correction)
           continue
-        case 'steered': {
-          const storing = stored()
-          if (isPromise(storing)) await storing
+        case 'steered':
+          if (isPromise((waiting = stored()))) await waiting
           loop.goOn(opened)
           continue
-        }
         case 'answered':
-          if (after.structured !== undefined) yield await toStructured(loop, after.structured.value)
+          if (after.structured !== undefined) await sink(await toStructured(loop, after.structured.value))
           loop.record(opened, [])
           ;({ text, finishReason } = answer)
           break steps
         case 'interrupted':
-          yield* skipTools(loop, opened)
+          for (const skipped of skipTools(loop, opened))
+            if ((waiting = sink(skipped)) !== undefined) await waiting
           finishReason = 'stop'
           break steps
         case 'failed':
           throw after.err
       }
     }
-    await loop.save()
+    if (isPromise((waiting = loop.save()))) await waiting
     isSaved = true
-    if (loop.delivered !== undefined) text = await loop.delivered.settled()
-    if (text !== '') onAnswer?.(text)
-    const releasing = guard.release()
-    if (releasing !== undefined) await releasing
-    yield { type: 'finish', finishReason, ...(channel === undefined && { usage: loop.usage }) }
+    if (delivered !== undefined) text = await delivered.settled()
+    if (text !== '') conversation.answered?.(text)
+    if ((waiting = guard.release()) !== undefined) await waiting
+    const finish = {
+      type: 'finish',
+      finishReason,
+      ...(channel === undefined && { usage: loop.usage })
+    } as const
+    if ((waiting = sink(finish)) !== undefined) await waiting
   } catch (err) {
     error = err
     throw err
   } finally {
     loop?.journal?.rest()
     if (!isSaved) await loop?.delivered?.saveLate()
-    // A reader that leaves gives no reason.
-    if (!guard.isReleased) await guard.release(error ?? new RUN_ERR_CANCELED())
-    close()
+    if (!guard.isReleased) await guard.release(error)
+    conversation.close()
   }
 }
 
@@ -197,11 +219,19 @@ type After =
   | { readonly next: 'interrupted' }
   | { readonly next: 'failed'; readonly err: unknown }
 
-async function follow(loop: ModelLoop, answer: ModelAnswer): Promise<After> {
-  if (loop.delivered?.isInterrupted === true) return { next: 'interrupted' }
-  if (answer.toolCalls.length > 0) return { next: 'tools' }
+const TOOLS: After = { next: 'tools' }
+const INTERRUPTED: After = { next: 'interrupted' }
+
+function follow(loop: ModelLoop, answer: ModelAnswer): Awaitable<After> {
+  if (loop.delivered?.isInterrupted === true) return INTERRUPTED
+  if (answer.toolCalls.length > 0) return TOOLS
   const checking = loop.check(answer)
-  const { structured, correction, fault } = isPromise(checking) ? await checking : checking
+  return isPromise(checking)
+    ? checking.then((checked) => followCheck(loop, checked))
+    : followCheck(loop, checking)
+}
+
+function followCheck(loop: ModelLoop, { structured, correction, fault }: Checked): After {
   if (fault !== undefined) return { next: 'failed', err: fault.err }
   if (correction !== undefined) return { next: 'correct', correction }
   return loop.closeSteering() ? { next: 'answered', structured } : { next: 'steered' }
@@ -216,16 +246,74 @@ function isText({ content }: ModelAnswer): boolean {
   return content.every(({ type }) => type === 'text' || type === 'reasoning')
 }
 
-async function* useTools(
+type Outcomes = ToolOutcome<ModelToolCall>[]
+
+// The parts of calls between those of the members that they call.
+function mergeTools(
   loop: ModelLoop,
   opened: OpenStep,
-  channel: PartChannel | undefined
-): AsyncGenerator<YieldedPart, void> {
-  const calling = callTools(opened.step.answer.toolCalls, opened.toolCalls)
-  loop.journal?.rest()
-  const outcomes = yield* channel === undefined ? calling : interleave(calling, channel)
-  loop.record(opened, outcomes)
+  channel: PartChannel
+): AsyncGenerator<YieldedPart, Outcomes> {
+  const emit: EmitPart = (part, onRead) => void channel.put(part).then(onRead, ignore)
+  const calls = loop.callsOf(opened, emit)
+  return interleave(
+    awaiting(async () => callTools(opened.step.answer.toolCalls, calls)),
+    channel
+  )
 }
+
+function pushTools(loop: ModelLoop, opened: OpenStep, sink: PartSink, guard: RunGuard): Awaitable<Outcomes> {
+  const parts = new OrderedParts(sink, guard)
+  const calls = loop.callsOf(opened, (part, onRead) => parts.push(part, onRead))
+  return parts.after(callTools(opened.step.answer.toolCalls, calls))
+}
+
+/** Pushes the parts of parallel work: each waits for what the sink returns for the one before. */
+class OrderedParts {
+  readonly #sink: PartSink
+  readonly #guard: RunGuard
+  #reading: Promise<void> | undefined
+
+  constructor(sink: PartSink, guard: RunGuard) {
+    this.#sink = sink
+    this.#guard = guard
+  }
+
+  /** An error of the sink ends the run: what pushes may be in the middle of something. */
+  push(...given: Parameters<EmitPart>): void {
+    const before = this.#reading
+    try {
+      const reading = before === undefined ? this.#give(...given) : before.then(() => this.#give(...given))
+      this.#reading = reading
+      reading?.then(
+        () => this.#reading === reading && (this.#reading = undefined),
+        (err) => this.#guard.end(err)
+      )
+    } catch (err) {
+      this.#guard.end(err)
+    }
+  }
+
+  /** Settles like the work, once its parts are read. @throws the reason why the run must end */
+  after<T>(work: Awaitable<T>): Awaitable<T> {
+    return andThen(work, (done) =>
+      andThen(this.#reading, () => {
+        this.#guard.check()
+        return done
+      })
+    )
+  }
+
+  #give(...[part, onRead]: Parameters<EmitPart>): Promise<void> | undefined {
+    this.#guard.check()
+    const waiting = this.#sink(part)
+    if (waiting !== undefined && onRead !== undefined) return waiting.then(onRead)
+    onRead?.()
+    return waiting
+  }
+}
+
+const ignore = () => {}
 
 /** Records a step whose answer the user interrupted before its tools were called. */
 export function* skipTools(loop: ModelLoop, opened: OpenStep): Generator<YieldedPart, void> {

@@ -1,7 +1,6 @@
-import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { toLoggable, type Delivered, type Delivery, type RunContext } from '@svc/contract'
 import type { RunGuard } from '../guards/guard.ts'
-import type { ModelCalls } from '../models/call-report.ts'
+import type { StepCall } from '../models/call-report.ts'
 import type { ModelAnswer } from '../models/model-answer.ts'
 import { InterruptibleStep } from '../models/model-step.ts'
 import type { AssistantMessage, Turn } from '../sessions/turn.ts'
@@ -70,13 +69,8 @@ export class DeliveredTurn {
   }
 
   /** Makes the next model call of the turn. */
-  step(
-    calls: ModelCalls & { readonly guard: RunGuard },
-    options: LanguageModelV4CallOptions,
-    index: number,
-    earlier?: number
-  ): InterruptibleStep {
-    return new InterruptibleStep(this.#delivery.interrupted, calls, options, index, earlier)
+  step(call: StepCall, guard: RunGuard): InterruptibleStep {
+    return new InterruptibleStep(this.#delivery.interrupted, call, guard)
   }
 
   /** The text of this step is about to arrive. */

@@ -4,6 +4,7 @@ import {
   type EarlierAnswer,
   type Journal,
   type PartOf,
+  type PartSink,
   type RecordedPart,
   type YieldedPart
 } from '@svc/contract'
@@ -12,7 +13,7 @@ import type { RunGuard } from '../guards/guard.ts'
 import type { AnswerScope, ModelAnswer } from '../models/model-answer.ts'
 import { fromRecord, toRecord, type AnswerRecord } from '../models/model-step.ts'
 import { isRecord } from '../schemas/compile-schema.ts'
-import type { Turn, TurnRecord } from '../sessions/turn.ts'
+import type { TurnRecord } from '../sessions/turn.ts'
 
 /** The beginning of a loop, so that another process says the same to the model. */
 export interface LoopRecord extends TurnRecord {
@@ -183,29 +184,21 @@ function stepKey(index: number): string {
   return `#step ${index}`
 }
 
-/** The beginning of a turn with its sections. */
-export function toLoopRecord(turn: Turn, sections: readonly (string | undefined)[]): LoopRecord {
-  return { ...turn.toRecord(), sections: sections.filter((section) => section !== undefined) }
-}
-
 /** A step that an earlier process recorded: its parts are in the log, and the model is not called again. */
 export class ReplayedStep {
   readonly answer: ModelAnswer
   readonly #journal: Journal
   readonly #index: number
-  readonly #parts: YieldedPart[]
 
   constructor(journal: Journal, record: AnswerRecord, scope: AnswerScope, index: number) {
     this.#journal = journal
     this.#index = index
     this.answer = fromRecord(record, scope)
-    this.#parts = [...partsOf(this.answer, index)]
   }
 
-  /** The next part of the step, for collectors of its run; undefined at its end. */
-  async next(): Promise<YieldedPart | undefined> {
-    const part = this.#parts.shift()
-    return part && this.#journal.replay(part)
+  /** Pushes the parts of the step, for collectors of its run. */
+  async pushTo(sink: PartSink): Promise<void> {
+    for (const part of partsOf(this.answer, this.#index)) await sink(this.#journal.replay(part))
   }
 
   /** The part that ends the step. */

@@ -6,7 +6,6 @@ import {
   ZERO_USAGE,
   type Awaitable,
   type FinishReason,
-  type PartSink,
   type RunContext,
   type Steering,
   type ToolChoice,
@@ -18,18 +17,20 @@ import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { ModelStep, type AnswerRecord, type InterruptibleStep } from '../models/model-step.ts'
-import type { AnswerScope, ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
+import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
+import type { ModelHost, Retry } from '../models/call-report.ts'
+import type { ModelAnswer, ModelToolCall, ProviderCalls } from '../models/model-answer.ts'
 import { prepareModel } from '../models/model.ts'
 import { stopAt } from '../models/stop-texts.ts'
 import { callIdsOf } from '../models/prompt-content.ts'
 import { OutputCheck } from '../output/output-format.ts'
 import type { Turn } from '../sessions/turn.ts'
-import { CallJournal, type ToolOutcome } from '../tool-calls/tool-outcome.ts'
+import { CallJournal, type EmitPart, type ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { addClientTools } from '../tools/client-tools.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import { DeliveredTurn } from './delivered-turn.ts'
-import { ReplayedStep, toLoopRecord, type LoopJournal } from './loop-journal.ts'
+import { ReplayedStep, type LoopJournal } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import {
   copyPlain,
@@ -40,15 +41,16 @@ import {
   toModelChoice,
   toStepCall,
   toStepPrompt,
+  type PrepareStep,
   type StepChanges,
   type StepResult
 } from '../sessions/to-prompt.ts'
 
-/** An open step: its model call, and the rules for its tool calls. */
+/** An open step: its model call, and the tools that it has. */
 export interface OpenStep {
   readonly index: number
   readonly step: ModelStep | InterruptibleStep | ReplayedStep
-  readonly toolCalls: Omit<ToolCalls, 'emit'>
+  readonly tools: ToolSet
 }
 
 /** What a check says about an answer: at most one of these. */
@@ -67,8 +69,6 @@ export interface LoopRun {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
-  /** Where the parts of models go, unless they are pulled. */
-  readonly sink?: PartSink | undefined
 }
 
 /** The state at the start of a loop. */
@@ -77,7 +77,7 @@ interface LoopState {
   readonly model: LanguageModelV4
   readonly tools: ToolSet
   /** The sections after the instructions in the system prompt. */
-  readonly sections: readonly (string | undefined)[]
+  readonly sections: readonly string[]
   readonly journal: LoopJournal | undefined
 }
 
@@ -87,8 +87,8 @@ interface StepOverrides {
   readonly toolChoice?: ToolChoice
 }
 
-/** The steps of one run: opens model calls, and records their answers and outcomes in the turn. */
-export class ModelLoop {
+/** The steps of one run: opens model calls, which it is the host of, and records their answers and outcomes in the turn. */
+export class ModelLoop implements ModelHost {
   readonly turn: Turn
   /** Set if the answer takes longer to deliver than to generate. */
   readonly delivered: DeliveredTurn | undefined
@@ -101,10 +101,11 @@ export class ModelLoop {
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
   readonly journal: LoopJournal | undefined
-  readonly #steering: LoopSteering
+  readonly #steering: LoopSteering | undefined
   readonly #callerChoice: CallerChoice | undefined
-  #steps: readonly StepResult[] = Object.freeze([])
-  readonly #scope: AnswerScope
+  #steps: readonly StepResult[] = NO_STEPS
+  #callIds: Set<string> | undefined
+  #providerCalls: ProviderCalls | undefined
   #opened = 0
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
@@ -115,7 +116,6 @@ export class ModelLoop {
     this.#host = host
     const { delivery, steering } = host.context
     this.turn = turn
-    this.#scope = { callIds: callIdsOf(turn.prompt), providerCalls: new Map() }
     this.delivered = delivery && new DeliveredTurn(delivery, turn, host.context)
     this.#model = model
     this.#callerChoice = CallerChoice.of(host.context)
@@ -124,7 +124,35 @@ export class ModelLoop {
     this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
     this.#maxSteps = plan.maxSteps
-    this.#steering = new LoopSteering(steering, turn)
+    this.#steering = steering && new LoopSteering(steering, turn)
+  }
+
+  get context(): RunContext {
+    return this.#host.context
+  }
+
+  get events(): RunEvents {
+    return this.#host.events
+  }
+
+  get retry(): Retry {
+    return this.#plan.retry
+  }
+
+  get approval(): ApprovalPolicy {
+    return this.#plan.approval
+  }
+
+  get toolCallDeltas(): boolean {
+    return this.#plan.toolCallDeltas
+  }
+
+  get callIds(): Set<string> {
+    return (this.#callIds ??= callIdsOf(this.turn.prompt))
+  }
+
+  get providerCalls(): ProviderCalls {
+    return (this.#providerCalls ??= new Map())
   }
 
   /** True while the model may be called again. */
@@ -138,7 +166,7 @@ export class ModelLoop {
   }
 
   /** Opens the next step. @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, the error of `prepareStep` */
-  open(overrides: StepOverrides = {}): Promise<OpenStep> {
+  open(overrides: StepOverrides = NO_OVERRIDES): Awaitable<OpenStep> {
     return this.journal === undefined ? this.#open(overrides) : this.#resume(this.journal, overrides)
   }
 
@@ -146,7 +174,7 @@ export class ModelLoop {
     journal.work()
     const recorded = await journal.recallAnswer(this.#opened)
     if (recorded !== undefined) {
-      this.#steering.recall(journal, this.#opened)
+      this.#steering?.recall(journal, this.#opened)
       return this.#replay(journal, recorded, overrides)
     }
     await journal.mayContinue()
@@ -155,7 +183,7 @@ export class ModelLoop {
 
   /** True, and no message joins the run any more, unless one has that no step has read: then a step follows. */
   closeSteering(): boolean {
-    const isClosed = this.#steering.close()
+    const isClosed = this.#steering?.close() ?? true
     // Its answer takes one more model call, whatever `maxSteps` is.
     if (!isClosed && !this.mayStep) this.#maxSteps++
     return isClosed
@@ -167,43 +195,57 @@ export class ModelLoop {
     this.turn.goOn(opened.step.answer)
   }
 
-  async #open(overrides: StepOverrides, earlier?: number): Promise<OpenStep> {
-    const { settings, toolChoice: planned, retry, toolCallDeltas, approval } = this.#plan
-    this.#steering.read(this.#opened + 1 >= this.#maxSteps)
-    const changes = await this.#changes()
+  #open(overrides: StepOverrides, earlier?: number): Awaitable<OpenStep> {
+    this.#steering?.read(this.#opened + 1 >= this.#maxSteps)
+    if (this.#plan.prepareStep === undefined) return this.#openWith(undefined, overrides, earlier)
+    const changing = this.#changes(this.#plan.prepareStep)
+    return changing.then((changes) => this.#openWith(changes, overrides, earlier))
+  }
+
+  #openWith(changes: StepChanges | undefined, overrides: StepOverrides, earlier?: number): OpenStep {
+    const { settings, toolChoice: planned } = this.#plan
+    const { guard } = this.#host
     const index = this.#opened++
     const own = overrides.toolChoice ?? changes?.toolChoice
-    const [tools, model] = this.#apply(changes, overrides.tools, own ?? planned)
+    const tools = this.#toolsOf(changes, overrides.tools, own ?? planned)
+    const model = this.#modelOf(changes)
     const toolChoice = own ?? this.#callerChoice?.forStep(tools) ?? planned
     const options: LanguageModelV4CallOptions = {
       ...settings,
-      ...(tools.forModel && { tools: tools.forModel }),
-      ...(tools.forModel && toolChoice !== undefined && { toolChoice: toModelChoice(toolChoice) }),
       prompt: toStepPrompt(this.turn.prompt, model.provider, this.#sections, this.tail, changes),
-      abortSignal: this.#host.guard.signal
+      abortSignal: guard.signal
     }
-    const calls = { model, retry, toolCallDeltas, approval, tools, ...this.#host, ...this.#scope }
-    const step =
-      this.delivered?.step(calls, options, index, earlier) ?? new ModelStep(calls, options, index, earlier)
-    return { index, step, toolCalls: this.#callsWith(tools, index) }
+    if (tools.forModel !== undefined) {
+      options.tools = tools.forModel
+      if (toolChoice !== undefined) options.toolChoice = toModelChoice(toolChoice)
+    }
+    const call = { host: this, model, tools, options, index, earlier }
+    const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
+    return { index, step, tools }
   }
 
   // Only a step with tool calls may have left some to be made, by the tools that it had.
   async #replay(journal: LoopJournal, recorded: AnswerRecord, overrides: StepOverrides): Promise<OpenStep> {
-    const step = new ReplayedStep(journal.journal, recorded, this.#scope, this.#opened)
-    const changes = step.answer.toolCalls.length > 0 ? await this.#changes(true) : undefined
+    const step = new ReplayedStep(journal.journal, recorded, this, this.#opened)
+    const { prepareStep } = this.#plan
+    const isPrepared = prepareStep !== undefined && step.answer.toolCalls.length > 0
+    const changes = isPrepared ? await this.#changes(prepareStep, true) : undefined
     const index = this.#opened++
-    const [tools] = this.#apply(changes, overrides.tools, undefined)
-    return { index, step, toolCalls: this.#callsWith(tools, index, true) }
+    return { index, step, tools: this.#toolsOf(changes, overrides.tools, undefined) }
   }
 
-  #callsWith(tools: ToolSet, stepNumber: number, isReplayed = false): OpenStep['toolCalls'] {
-    const { kind, name, context, guard, events } = this.#host
+  /** The rules for the tool calls of a step. */
+  callsOf({ index: stepNumber, step, tools }: OpenStep, emit: EmitPart): ToolCalls {
+    const { context, guard, events } = this.#host
     const { approval, approvalTimeout, sandbox } = this.#plan
-    const journal = this.journal && new CallJournal(this.journal.journal, isReplayed)
-    const stopRun = (reason: FinishReason) => void (this.#stopped ??= reason)
-    const step = { runnable: { kind, name }, stepNumber, messages: splitSystem(this.turn.prompt)[1], stopRun }
-    return { tools, approval, approvalTimeout, sandbox, context, guard, events, journal, step }
+    const journal = this.journal && new CallJournal(this.journal.journal, step instanceof ReplayedStep)
+    const calling = {
+      runnable: this.#host,
+      stepNumber,
+      prompt: this.turn.prompt,
+      stopRun: (reason: FinishReason) => void (this.#stopped ??= reason)
+    }
+    return { tools, approval, approvalTimeout, sandbox, context, guard, events, journal, step: calling, emit }
   }
 
   /**
@@ -216,8 +258,8 @@ export class ModelLoop {
     const { journal } = this
     if (journal === undefined || (step instanceof ReplayedStep && journal.isRecorded))
       return { part, stored: nothing }
-    const loop = () => toLoopRecord(this.turn, this.#sections)
-    const ended = { answer: step.answer, loop, steers: this.#steering.taken }
+    const loop = () => ({ ...this.turn.toRecord(), sections: this.#sections })
+    const ended = { answer: step.answer, loop, steers: this.#steering?.taken }
     const recorded = journal.record(part, index, ended, mayContinue)
     if (recorded === undefined) return { part, stored: nothing }
     return { part: recorded.part, stored: () => journal.stored(recorded) }
@@ -242,13 +284,16 @@ export class ModelLoop {
   }
 
   /** Why to finish after a step, if a tool says so or a condition of `stopWhen` holds. @throws RUN_ERR_BAD_AGENT */
-  async stopReason(): Promise<FinishReason | undefined> {
-    const { stopWhen } = this.#plan
+  stopReason(): Awaitable<FinishReason | undefined> {
     if (this.delivered?.isInterrupted) return 'stop'
-    if (this.#stopped !== undefined) return this.#stopped
-    // An earlier process has asked the conditions, and continued.
-    if (stopWhen.length === 0 || (await this.journal?.hasStep(this.#opened))) return undefined
-    for (const condition of stopWhen) {
+    if (this.#stopped !== undefined || this.#plan.stopWhen.length === 0) return this.#stopped
+    return this.#askConditions()
+  }
+
+  async #askConditions(): Promise<FinishReason | undefined> {
+    // An earlier process has asked them, and continued.
+    if (await this.journal?.hasStep(this.#opened)) return undefined
+    for (const condition of this.#plan.stopWhen) {
       const result = await this.#host.guard.wait(Promise.resolve(condition({ steps: this.#steps })))
       requireBoolean(this.#subject, result)
       if (result) return 'stop'
@@ -278,11 +323,16 @@ export class ModelLoop {
   }
 
   /** Saves the turn. @throws RUN_ERR_STORE */
-  async save(): Promise<void> {
-    const writing = this.journal?.written()
-    if (isPromise(writing)) await writing
-    if (this.delivered !== undefined) await this.#host.guard.wait(this.delivered.settled())
-    await this.turn.save(this.#host.context)
+  save(): Awaitable<void> {
+    const settling = this.delivered === undefined ? this.journal?.written() : this.#settle(this.delivered)
+    return isPromise(settling)
+      ? settling.then(() => this.turn.save(this.context))
+      : this.turn.save(this.context)
+  }
+
+  async #settle(delivered: DeliveredTurn): Promise<void> {
+    await this.journal?.written()
+    await this.#host.guard.wait(delivered.settled())
   }
 
   /** The name of the agent or team in errors. */
@@ -290,9 +340,7 @@ export class ModelLoop {
     return nameOf(this.#host.kind, this.#host)
   }
 
-  #changes(isReplayed = false): Awaitable<StepChanges | undefined> {
-    const { prepareStep } = this.#plan
-    if (prepareStep === undefined) return undefined
+  #changes(prepareStep: PrepareStep, isReplayed = false): Promise<StepChanges | undefined> {
     const { context, guard } = this.#host
     const state = {
       stepNumber: this.#opened,
@@ -306,22 +354,29 @@ export class ModelLoop {
     return guard.wait(prepareChanges(this.#subject, prepareStep, state))
   }
 
-  #apply(
+  #toolsOf(
     changes: StepChanges | undefined,
     given: ToolSet | undefined,
     toolChoice: ToolChoice | undefined
-  ): [tools: ToolSet, model: LanguageModelV4] {
-    if (changes === undefined) return [given ?? this.#tools, this.#withStop(this.#model)]
+  ): ToolSet {
+    if (changes === undefined) return given ?? this.#tools
     return prefixErrors(this.#subject, () => {
       const tools = given ?? this.#toolsFor(changes)
       if (typeof toolChoice === 'object') requireTool(tools, toolChoice.toolName)
-      return [tools, this.#withStop(changes.model === undefined ? this.#model : prepareModel(changes.model))]
+      return tools
     })
   }
 
+  #modelOf(changes: StepChanges | undefined): LanguageModelV4 {
+    const chosen = changes?.model
+    return this.#withStop(
+      chosen === undefined ? this.#model : prefixErrors(this.#subject, () => prepareModel(chosen))
+    )
+  }
+
   #withStop(model: LanguageModelV4): LanguageModelV4 {
-    const { stop = [] } = this.#host.context
-    return stop.length === 0 ? model : stopAt(model, stop)
+    const { stop } = this.context
+    return stop === undefined || stop.length === 0 ? model : stopAt(model, stop)
   }
 
   #toolsFor({ tools, activeTools }: StepChanges): ToolSet {
@@ -334,33 +389,34 @@ export class ModelLoop {
 }
 
 const NOTHING: Checked = {}
+const NO_OVERRIDES: StepOverrides = {}
+const NO_STEPS: readonly StepResult[] = Object.freeze([])
 const nothing = () => {}
 
 /** The messages that join a run, as its loop reads them: before a step, and the same ones again when the step is replayed. */
 class LoopSteering {
-  readonly #steering: Steering | undefined
+  readonly #steering: Steering
   readonly #turn: Turn
 
-  constructor(steering: Steering | undefined, turn: Turn) {
+  constructor(steering: Steering, turn: Turn) {
     this.#steering = steering
     this.#turn = turn
   }
 
   /** How many were read so far. */
   get taken(): number {
-    return this.#steering?.taken ?? 0
+    return this.#steering.taken
   }
 
   /** Reads what has joined; after the last step nothing could. */
   read(isLast: boolean): void {
-    if (this.#steering === undefined) return
     for (const { message } of this.#steering.take()) this.#turn.join(message)
     if (isLast) this.#steering.close()
   }
 
   /** Reads what the step had read that an earlier process recorded. */
   recall({ steered, isRecorded }: LoopJournal, index: number): void {
-    const steers = this.#steering?.take(steered) ?? []
+    const steers = this.#steering.take(steered)
     // The beginning of a turn is recorded with what its first step read.
     if (index === 0 && isRecorded) return
     for (const { message } of steers) this.#turn.join(message)
@@ -368,7 +424,7 @@ class LoopSteering {
 
   /** As `Steering.close`. */
   close(): boolean {
-    return this.#steering?.close() ?? true
+    return this.#steering.close()
   }
 }
 

@@ -1,4 +1,4 @@
-import { defined } from '@svc/contract'
+import { defined, MAX_TIMER } from '@svc/contract'
 import type { TAny } from '@sinclair/typebox'
 import type { compileForeignSchema } from '@svc/contract/schemas'
 import { RUN_ERR_MCP } from '../errors.ts'
@@ -228,7 +228,7 @@ function toTool(
     async execute(args: Readonly<Record<string, unknown>>, { signal, log }: ToolContext) {
       input.logUnchecked(log, tool.name)
       const answer = await requests
-        .call({ name: tool.name, arguments: args }, { signal, timeout })
+        .call({ name: tool.name, arguments: args }, { signal, timeout: MAX_TIMER })
         .catch((err: unknown) => {
           const { cause } = causeOf()
           throw cause === undefined ? err : new Error(messageOf(err, 'no answer'), { cause })

@@ -4,7 +4,6 @@ import {
   backoffDelay,
   defined,
   isExposed,
-  type PartSink,
   type RunContext,
   type Usage,
   type YieldedPart
@@ -14,41 +13,45 @@ import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_FAILED } from '../errors.ts'
 import { toToolError } from '../tool-calls/tool-outcome.ts'
 import type { RunEvents } from '../events/events.ts'
-import type { ModelGuard } from '../guards/guard.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { ModelAnswer, type AnswerScope } from './model-answer.ts'
 import { toModelFault, type ModelFault } from './model-fault.ts'
 import { appendMessage } from './prompt-content.ts'
 
 /** What the model calls of a run share. */
-export interface ModelCalls extends AnswerScope {
-  readonly model: LanguageModelV4
+export interface ModelHost extends AnswerScope {
   readonly context: RunContext
-  readonly guard: ModelGuard
   readonly events: RunEvents
-  /** Takes the parts that models stream; default: they are returned. */
-  readonly sink?: PartSink | undefined
   readonly retry: Retry
-  /** The tools of the step. */
-  readonly tools: Pick<ToolSet, 'get'>
   readonly approval: ApprovalPolicy
 }
 
-/** Emits the events of one model call: its start, and once its end. */
+/** The model call of one step. */
+export interface StepCall {
+  readonly host: ModelHost
+  readonly model: LanguageModelV4
+  readonly options: LanguageModelV4CallOptions
+  /** The tools of the step. */
+  readonly tools: Pick<ToolSet, 'get'>
+  /** Of the step. */
+  readonly index: number
+  /** How many attempts an earlier process made; default 0. */
+  readonly earlier?: number | undefined
+}
+
+/** Emits the events of one attempt at a model call: its start, and once its end. */
 export class CallReport {
-  readonly #calls: ModelCalls
-  readonly #step: number
+  readonly #call: StepCall
   readonly #attempt: number
   readonly #startedAt = performance.now()
   #durationMs = 0
   #firstTokenMs: number | undefined
   #ended = false
 
-  constructor(calls: ModelCalls, step: number, attempt: number) {
-    this.#calls = calls
-    this.#step = step
+  constructor(call: StepCall, attempt: number) {
+    this.#call = call
     this.#attempt = attempt
-    calls.events.emit('model.call', () => this.#call())
+    call.host.events.emit('model.call', () => this.#fields())
   }
 
   /** Milliseconds until the first token. */
@@ -68,11 +71,12 @@ export class CallReport {
 
   end({ stepFinishReason, usage, warnings, modelId }: ModelAnswer): void {
     this.#end()
-    const { context, events } = this.#calls
+    const { host, index: step } = this.#call
+    const { context, events } = host
     if (warnings.length > 0)
-      context.log.debug({ runId: context.runId, step: this.#step, warnings }, 'the model call had warnings')
+      context.log.debug({ runId: context.runId, step, warnings }, 'the model call had warnings')
     events.emit('model.result', () => ({
-      ...this.#call(),
+      ...this.#fields(),
       finishReason: stepFinishReason,
       ...defined({ usage, firstTokenMs: this.#firstTokenMs, responseModel: modelId }),
       durationMs: this.#durationMs
@@ -83,8 +87,8 @@ export class CallReport {
   fail(err: unknown, usage?: Usage): void {
     if (this.#ended) return
     this.#end()
-    this.#calls.events.emit('model.error', () => ({
-      ...this.#call(),
+    this.#call.host.events.emit('model.error', () => ({
+      ...this.#fields(),
       error: toToolError(err, new RUN_ERR_MODEL_FAILED()),
       ...(usage !== undefined && { usage }),
       durationMs: this.#durationMs
@@ -94,7 +98,7 @@ export class CallReport {
   /** Reports calls of tools the provider executes, and their outcomes. */
   take(part: YieldedPart): void {
     if (!('providerExecuted' in part)) return
-    const { events } = this.#calls
+    const { events } = this.#call.host
     const { toolCallId, toolName } = part
     if (part.type === 'tool.call') events.emit('tool.call', () => ({ toolCallId, toolName, args: part.args }))
     else if (part.type === 'tool.result')
@@ -117,9 +121,9 @@ export class CallReport {
     this.#ended = true
   }
 
-  #call() {
-    const { provider, modelId: model } = this.#calls.model
-    return { step: this.#step, attempt: this.#attempt, provider, model }
+  #fields() {
+    const { index: step, model } = this.#call
+    return { step, attempt: this.#attempt, provider: model.provider, model: model.modelId }
   }
 }
 

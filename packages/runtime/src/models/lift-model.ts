@@ -29,17 +29,32 @@ type FinishV4 = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
 /** Converts a model of an earlier specification to the current one, for `doStream` only. */
 export function liftModel(model: Model): LanguageModelV4 {
-  if (model.specificationVersion === 'v4') return model
-  return {
-    specificationVersion: 'v4',
-    provider: model.provider,
-    modelId: model.modelId,
-    get supportedUrls() {
-      return model.supportedUrls
-    },
-    doGenerate: () => Promise.reject(new Error('a lifted model only streams')),
-    doStream: (options) =>
-      model.specificationVersion === 'v2' ? streamV2(model, options) : streamV3(model, options)
+  return model.specificationVersion === 'v4' ? model : new LiftedModel(model)
+}
+
+class LiftedModel implements LanguageModelV4 {
+  readonly specificationVersion = 'v4'
+  readonly provider: string
+  readonly modelId: string
+  readonly #model: LanguageModelV3 | LanguageModelV2
+
+  constructor(model: LanguageModelV3 | LanguageModelV2) {
+    this.#model = model
+    this.provider = model.provider
+    this.modelId = model.modelId
+  }
+
+  get supportedUrls(): LanguageModelV4['supportedUrls'] {
+    return this.#model.supportedUrls
+  }
+
+  async doGenerate(): Promise<never> {
+    throw new Error('a lifted model only streams')
+  }
+
+  doStream(options: LanguageModelV4CallOptions) {
+    const model = this.#model
+    return model.specificationVersion === 'v2' ? streamV2(model, options) : streamV3(model, options)
   }
 }
 

@@ -157,6 +157,7 @@ type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart
 
 /** A block whose text is still arriving. Its increments are joined once: a string that grows keeps all of them in memory. */
 interface OpenBlock {
+  readonly id: string
   readonly block: Block
   readonly texts: string[]
 }
@@ -195,8 +196,8 @@ export class ModelAnswer {
   /** What the provider did not support of the call. */
   warnings: readonly SharedV4Warning[] = []
   readonly content: AnswerContent = []
-  /** Files and citations; in the log they come before the part that `take` returned last. */
-  readonly made = new MadeParts()
+  /** Files and citations, if there are any; in the log they come before the part that `take` returned last. */
+  made: MadeParts | undefined
   /** The parts of its own files, once they are kept; those of provider's tools are in their results. */
   readonly files: PartOf<'file'>[] = []
   readonly toolCalls: ModelToolCall[] = []
@@ -205,7 +206,8 @@ export class ModelAnswer {
   /** Finished calls of tools the provider executes; a call may be of an earlier answer. */
   readonly providerOutcomes: ProviderOutcome[] = []
   readonly #scope: AnswerScope
-  readonly #open = new Map<string, OpenBlock>()
+  // Most of the time there is one, or none.
+  #open: OpenBlock[] = []
   readonly #inputs: ToolInputs | undefined
 
   constructor(scope: AnswerScope = { callIds: new Set(), providerCalls: new Map() }) {
@@ -224,7 +226,7 @@ export class ModelAnswer {
         this.#begin(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
         return undefined
       case 'text-end':
-        this.made.endText(part.citations)
+        if (part.citations !== undefined || this.made !== undefined) this.#make().endText(part.citations)
         this.#close(part.id, part.providerMetadata)
         return undefined
       case 'reasoning-end':
@@ -241,10 +243,10 @@ export class ModelAnswer {
       case 'file':
       case 'reasoning-file':
         this.content.push(toPromptFile(part))
-        this.made.addFile(part)
+        this.#make().addFile(part)
         return undefined
       case 'source':
-        this.made.addSource(part)
+        this.#make().addSource(part)
         return undefined
       case 'custom':
         this.content.push(withOptions({ type: 'custom', kind: part.kind }, part.providerMetadata))
@@ -255,7 +257,7 @@ export class ModelAnswer {
       case 'finish':
         this.ended = part.finishReason
         this.usage = toUsage(part.usage)
-        this.made.endText()
+        this.made?.endText()
         this.cut()
         return undefined
       case 'stream-start':
@@ -272,7 +274,7 @@ export class ModelAnswer {
 
   /** Closes the blocks whose text is still arriving: nothing more will. */
   cut(): void {
-    for (const id of this.#open.keys()) this.#close(id, undefined)
+    for (const { id } of this.#open) this.#close(id, undefined)
   }
 
   /** The text without the reasoning. */
@@ -301,15 +303,15 @@ export class ModelAnswer {
     this.#close(id, undefined)
     const block: Block = { type, text: '' }
     setMetadata(block, metadata)
-    const open = { block, texts: [] }
-    this.#open.set(id, open)
+    const open = { id, block, texts: [] }
+    this.#open.push(open)
     this.content.push(block)
     return open
   }
 
   #extend(part: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>) {
     const type = part.type === 'text-delta' ? 'text' : 'reasoning'
-    let open = this.#open.get(part.id)
+    let open = this.#openOf(part.id)
     if (open === undefined || open.block.type !== type) open = this.#begin(type, part.id, undefined)
     if (part.providerMetadata !== undefined) setMetadata(open.block, part.providerMetadata)
     const text = part.delta
@@ -318,12 +320,21 @@ export class ModelAnswer {
     return { type, text } as const
   }
 
+  #openOf(id: string): OpenBlock | undefined {
+    for (const open of this.#open) if (open.id === id) return open
+    return undefined
+  }
+
   #close(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
-    const open = this.#open.get(id)
+    const open = this.#openOf(id)
     if (open === undefined) return
     setMetadata(open.block, metadata)
     open.block.text = open.texts.join('')
-    this.#open.delete(id)
+    this.#open = this.#open.filter((each) => each !== open)
+  }
+
+  #make(): MadeParts {
+    return (this.made ??= new MadeParts())
   }
 
   /** Records a call of a tool the provider executes, whose result may be in a later answer. */
@@ -365,7 +376,7 @@ export class ModelAnswer {
       return { type: 'tool.error', toolCallId, toolName, error, providerExecuted: true }
     }
     const { shown, image } = separateImage(result)
-    if (image !== undefined) this.made.addToolFile(image, toolCallId)
+    if (image !== undefined) this.#make().addToolFile(image, toolCallId)
     this.providerOutcomes.push({ call, result: shown })
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
     return { type: 'tool.result', toolCallId, toolName, result: shown, durationMs, providerExecuted: true }

@@ -1,5 +1,4 @@
 import type {
-  LanguageModelV4CallOptions,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCallPart
@@ -8,183 +7,234 @@ import { addUsage, defined, type PartOf, type PartSink, type Usage, type Yielded
 import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
-import { AnswerGuard, type RunGuard } from '../guards/guard.ts'
-import { CallReport, retryDelay, type ModelCalls } from './call-report.ts'
+import { AnswerGuard, type ModelGuard, type RunGuard } from '../guards/guard.ts'
+import { CallReport, retryDelay, type StepCall } from './call-report.ts'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
+import type { MadeParts } from './made-parts.ts'
 import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
+type Opened = Awaited<ReturnType<StepCall['model']['doStream']>>
+type Read = Awaited<ReturnType<Reader['read']>>
 
 /**
- * One step: calls the model, and retries transient failures before the first token. Read part by part instead of as a
- * generator, since a nested generator costs every part of every run.
+ * One step: calls the model, and retries transient failures before the first token. Its stream is read by callbacks that are made once,
+ * since to await each delta costs more than the delta.
  */
 export class ModelStep {
-  /** The answer of the current attempt; complete once `next` returns undefined. */
+  /** The answer of the current attempt; complete once `pushTo` has resolved. */
   answer: ModelAnswer
-  readonly #calls: ModelCalls
-  readonly #options: LanguageModelV4CallOptions
-  readonly #index: number
-  // Attempts of an earlier process.
-  readonly #earlier: number
+  readonly #call: StepCall
+  readonly #guard: ModelGuard
+  #sink!: PartSink
+  #resolve!: () => void
+  #reject!: (err: unknown) => void
   #attempt = 0
   // The usage of failed attempts.
   #lost: Usage | undefined
-  // Parts to return before the next one is read.
-  #ready: YieldedPart[] = []
   #report: CallReport | undefined
   #reader: Reader | undefined
   #off: (() => void) | undefined
-  #retries = true
+  // True while the sink holds the next part back.
+  #isHeld = false
 
-  constructor(calls: ModelCalls, options: LanguageModelV4CallOptions, index: number, earlier = 0) {
-    this.#calls = calls
-    this.#options = options
-    this.#index = index
-    this.#earlier = earlier
-    this.answer = new ModelAnswer(calls)
+  constructor(call: StepCall, guard: ModelGuard) {
+    this.#call = call
+    this.#guard = guard
+    this.answer = new ModelAnswer(call.host)
   }
 
   /**
-   * The next part of the run, as the model streams it; undefined once the answer is complete. With a sink, the parts that the model
-   * streams are pushed, and only what comes before them is returned.
-   * @throws RUN_ERR_MODEL_…, the time-outs, or the reason why the run must end
+   * Pushes the parts of the step; resolves once the answer is complete.
+   * @throws RUN_ERR_MODEL_…, the time-outs, the error of the sink, or the reason why the run must end
    */
-  async next(): Promise<YieldedPart | undefined> {
-    const { guard } = this.#calls
-    for (;;) {
-      if (this.#retries) return this.#begin()
-      try {
-        guard.check()
-        const reader = (this.#reader ??= await this.#open())
-        const part = await this.#read(reader)
-        if (part !== undefined) return part
-        guard.check()
-        requireEnd(this.answer)
-        this.#report?.end(this.answer)
-        if (this.#lost !== undefined) this.answer.usage = addUsage(this.#lost, this.answer.usage)
-        this.#leave()
-        return undefined
-      } catch (err) {
-        this.#leave()
-        if (guard.signal.aborted) this.#report?.leave(guard.signal.reason)
-        guard.check()
-        await guard.sleep(this.#delayAfter(err))
-        this.#retries = true
-      }
-    }
-  }
-
-  #begin(): YieldedPart {
-    this.#retries = false
-    this.#attempt++
-    this.answer = new ModelAnswer(this.#calls)
-    this.#ready = []
-    const { provider, modelId } = this.#calls.model
-    const attempt = this.#earlier + this.#attempt
-    return { type: 'step.start', index: this.#index, attempt, model: { provider, modelId } }
+  pushTo(sink: PartSink): Promise<void> {
+    this.#sink = sink
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#begin()
+    })
   }
 
   /** The part that ends a complete step; its usage includes that of failed attempts. */
   toPart(): PartOf<'step'> {
     const { usage, stepFinishReason: finishReason, modelId } = this.answer
-    const part: PartOf<'step'> = { type: 'step', index: this.#index, ...(usage && { usage }), finishReason }
+    const { index, model } = this.#call
+    const part: PartOf<'step'> = { type: 'step', index, ...(usage && { usage }), finishReason }
     const { durationMs, firstTokenMs } = this.#report ?? {}
     if (durationMs !== undefined) part.durationMs = durationMs
     if (firstTokenMs !== undefined) part.firstTokenMs = firstTokenMs
-    if (modelId !== undefined) part.model = { provider: this.#calls.model.provider, modelId }
+    if (modelId !== undefined) part.model = { provider: model.provider, modelId }
     return part
   }
 
-  async #open(): Promise<Reader> {
-    const { model, guard } = this.#calls
-    const report = (this.#report = new CallReport(this.#calls, this.#index, this.#earlier + this.#attempt))
-    guard.expectFirstToken()
-    const opening = model.doStream(this.#options)
+  // Attempts of an earlier process count too.
+  get #number(): number {
+    return this.#attempt + (this.#call.earlier ?? 0)
+  }
+
+  // Begins the next attempt.
+  #begin(): void {
+    const { host, model, index } = this.#call
+    if (this.#attempt++ > 0) this.answer = new ModelAnswer(host)
+    const { provider, modelId } = model
     try {
-      const reader = (await guard.wait(opening)).stream.getReader()
-      // Canceling settles a pending read, whatever the model does.
-      this.#off = guard.onEnd((reason) => {
-        report.leave(reason)
-        reader.cancel(reason).catch(ignore)
-      })
-      return reader
+      const part = { type: 'step.start', index, attempt: this.#number, model: { provider, modelId } } as const
+      const waiting = this.#sink(part)
+      if (waiting === undefined) this.#open()
+      else waiting.then(() => this.#open(), this.#reject)
     } catch (err) {
-      if (guard.signal.aborted) opening.then(({ stream }) => stream.cancel(), ignore).then(undefined, ignore)
-      throw err
+      this.#reject(err)
     }
   }
 
-  // Reads until the next part of the run that is not pushed, or the end.
-  async #read(reader: Reader): Promise<YieldedPart | undefined> {
-    if (this.#ready.length > 0) return this.#ready.shift()
-    const { guard, sink } = this.#calls
-    const { answer } = this
-    for (let isSign = answer.begun; answer.ended === undefined;) {
-      if (isSign) guard.expectToken()
-      const { done, value } = await reader.read()
-      if (done) return undefined
-      const part = this.#marked(answer.take(value))
-      isSign = isSaid(value)
-      if (isSign) answer.begun = true
-      if (isSign) this.#report?.tokenArrived()
-      if (part === undefined && answer.made.length === 0) continue
-      if (part !== undefined && part.type !== 'text') this.#report?.take(part)
-      guard.expectNothing()
-      if (part === undefined || answer.made.length > 0) return this.#withMade(part)
-      if (sink === undefined) return part
-      const waiting = this.#push(part, sink)
-      if (waiting !== undefined) await waiting
-      guard.check()
+  #open(): void {
+    try {
+      this.#guard.check()
+      const report = (this.#report = new CallReport(this.#call, this.#number))
+      this.#guard.expectFirstToken()
+      this.#off = this.#guard.onEnd((reason) => {
+        report.leave(reason)
+        if (!this.#isHeld) this.#fail(reason)
+      })
+      this.#call.model.doStream(this.#call.options).then((opened) => this.#opened(opened), this.#fail)
+    } catch (err) {
+      this.#fail(err)
     }
-    return undefined
+  }
+
+  #opened(opened: Opened): void {
+    try {
+      if (this.#guard.isOver) return void opened.stream.cancel().then(ignore, ignore)
+      this.#reader = opened.stream.getReader()
+      this.#read()
+    } catch (err) {
+      this.#fail(err)
+    }
+  }
+
+  #read(): void {
+    if (this.answer.ended !== undefined || this.#guard.isOver) this.#end()
+    else this.#reader?.read().then(this.#onRead, this.#fail)
+  }
+
+  readonly #onRead = ({ done, value }: Read): void => {
+    // The run has ended meanwhile.
+    if (this.#reader === undefined) return
+    if (done) return this.#end()
+    try {
+      const waiting = this.#take(value)
+      if (waiting === undefined) this.#read()
+      else this.#hold(waiting)
+    } catch (err) {
+      this.#fail(err)
+    }
+  }
+
+  #end(): void {
+    try {
+      this.#guard.check()
+      requireEnd(this.answer)
+      this.#report?.end(this.answer)
+      if (this.#lost !== undefined) this.answer.usage = addUsage(this.#lost, this.answer.usage)
+      this.#leave()
+      this.#resolve()
+    } catch (err) {
+      this.#fail(err)
+    }
+  }
+
+  // The attempt has failed, or the run must end.
+  readonly #fail = (cause: unknown): void => {
+    const guard = this.#guard
+    this.#isHeld = false
+    this.#leave()
+    try {
+      if (guard.isOver) this.#report?.leave(guard.signal.reason)
+      guard.check()
+      guard.sleep(this.#delayAfter(cause)).then(() => this.#begin(), this.#reject)
+    } catch (err) {
+      this.#reject(err)
+    }
+  }
+
+  #take(value: LanguageModelV4StreamPart): Promise<void> | undefined {
+    const { answer } = this
+    const part = this.#marked(answer.take(value))
+    const isSign = isSaid(value)
+    if (isSign) {
+      answer.begun = true
+      this.#report?.tokenArrived()
+    }
+    if (part !== undefined && part.type !== 'text') this.#report?.take(part)
+    if (answer.made !== undefined && answer.made.length > 0) return this.#pushMade(answer.made, part)
+    const waiting = part && this.#push(part)
+    if (isSign) this.#guard.expectToken()
+    return waiting
+  }
+
+  // While the reader of the run is slow, no token is late.
+  #hold(waiting: Promise<void>): void {
+    this.#isHeld = true
+    this.#guard.expectNothing()
+    waiting.then(() => {
+      this.#isHeld = false
+      this.#guard.expectToken()
+      this.#read()
+    }, this.#fail)
+  }
+
+  #push(part: YieldedPart): Promise<void> | undefined {
+    try {
+      return this.#sink(part)?.catch((err: unknown) => this.#refuse(err))
+    } catch (err) {
+      return this.#refuse(err)
+    }
   }
 
   // An error of the sink ends the run; it is no failure of the model, to be retried.
-  #push(part: YieldedPart, sink: PartSink): Promise<void> | undefined {
-    try {
-      return sink(part)
-    } catch (err) {
-      this.#calls.guard.end(err)
-      throw err
-    }
+  #refuse(err: unknown): never {
+    this.#guard.end(err)
+    throw err
   }
 
   // Keeps the files of the answer, whose parts come before this one.
-  async #withMade(last: YieldedPart | undefined): Promise<YieldedPart | undefined> {
-    const { context, guard } = this.#calls
-    const { made, files } = this.answer
+  async #pushMade(made: MadeParts, last: YieldedPart | undefined): Promise<void> {
+    const { files } = this.answer
+    const ready: YieldedPart[] = []
     for (const each of made.take()) {
-      const part = 'type' in each ? each : await guard.wait(keepFile(context, each))
+      const part = 'type' in each ? each : await this.#guard.wait(keepFile(this.#call.host.context, each))
       if (part.type === 'file' && part.toolCallId === undefined) files.push(part)
-      this.#ready.push(part)
+      ready.push(part)
     }
-    if (last !== undefined) this.#ready.push(last)
-    return this.#ready.shift()
+    if (last !== undefined) ready.push(last)
+    for (const part of ready) await this.#push(part)
   }
 
   // Marks the calls that the caller of the run serves, and those that may wait for an approval.
   #marked(part: YieldedPart | undefined): YieldedPart | undefined {
     if (part?.type !== 'tool.call' && part?.type !== 'tool.call.delta') return part
-    const { tools, approval } = this.#calls
+    const { tools, host } = this.#call
     const tool = tools.get(part.toolName)
     if (tool === undefined) return part
     const { runsAt } = tool
     if (runsAt !== undefined) return { ...part, runsAt }
-    return needsNone(tool, approval) ? part : { ...part, mayAsk: true }
+    return needsNone(tool, host.approval) ? part : { ...part, mayAsk: true }
   }
 
   #leave(): void {
-    this.#calls.guard.expectNothing()
+    this.#guard.expectNothing()
     this.#off?.()
-    if (this.#reader !== undefined) void leave(this.#reader, this.answer)
+    if (this.#reader !== undefined) leave(this.#reader, this.answer)
     this.#reader = this.#off = undefined
   }
 
   // The wait before the next attempt. @throws the failure after the last attempt
   #delayAfter(err: unknown): number {
-    const { context, retry } = this.#calls
+    const { host, index: step } = this.#call
+    const { context, retry } = host
     const { usage } = this.answer
     if (usage !== undefined) this.#lost = addUsage(usage, this.#lost)
     const fault = toFault(err, this.answer)
@@ -193,7 +243,7 @@ export class ModelStep {
     const { code } = error as Error & { code?: string }
     this.#report?.fail(error, usage)
     context.log.warn(
-      { runId: context.runId, step: this.#index, attempt: this.#attempt, delay, code, ...details },
+      { runId: context.runId, step, attempt: this.#attempt, delay, code, ...details },
       'model call failed'
     )
     if (delay === undefined) throw error
@@ -201,13 +251,13 @@ export class ModelStep {
   }
 }
 
-// Drains a finished stream, so that its connection can be reused; cancels any other.
-async function leave(reader: Reader, answer: ModelAnswer): Promise<void> {
+// Drains a finished stream, so that its connection can be reused; cancels any other. The answer is complete, or its failure is reported.
+function leave(reader: Reader, answer: ModelAnswer): void {
   try {
-    if (answer.ended === undefined) await reader.cancel()
-    else while (!(await reader.read()).done);
+    if (answer.ended === undefined) reader.cancel().then(ignore, ignore)
+    else reader.read().then(({ done }) => done || leave(reader, answer), ignore)
   } catch {
-    // The answer is complete, or its failure is already reported.
+    // Not every stream keeps to its specification.
   }
 }
 
@@ -256,15 +306,10 @@ export class InterruptibleStep {
   readonly #guard: AnswerGuard
   readonly #step: ModelStep
 
-  constructor(
-    interrupted: AbortSignal,
-    calls: ModelCalls & { readonly guard: RunGuard },
-    options: LanguageModelV4CallOptions,
-    index: number,
-    earlier?: number
-  ) {
-    const guard = (this.#guard = new AnswerGuard(calls.guard, interrupted))
-    this.#step = new ModelStep({ ...calls, guard }, { ...options, abortSignal: guard.signal }, index, earlier)
+  constructor(interrupted: AbortSignal, call: StepCall, guard: RunGuard) {
+    this.#guard = new AnswerGuard(guard, interrupted)
+    const options = { ...call.options, abortSignal: this.#guard.signal }
+    this.#step = new ModelStep({ ...call, options }, this.#guard)
   }
 
   /** The answer; if it was interrupted, what of it had arrived. */
@@ -272,17 +317,15 @@ export class InterruptibleStep {
     return this.#step.answer
   }
 
-  /** As `ModelStep.next`; undefined also once the answer is interrupted. */
-  async next(): Promise<YieldedPart | undefined> {
+  /** As `ModelStep.pushTo`; resolves also once the answer is interrupted. */
+  async pushTo(sink: PartSink): Promise<void> {
     try {
-      const part = await this.#step.next()
-      if (part === undefined) this.#guard.close()
-      return part
+      await this.#step.pushTo(sink)
     } catch (err) {
-      this.#guard.close()
       this.answer.cut()
       if (!this.#guard.isInterrupted) throw err
-      return undefined
+    } finally {
+      this.#guard.close()
     }
   }
 

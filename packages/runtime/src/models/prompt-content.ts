@@ -142,11 +142,16 @@ const BETWEEN: LanguageModelV4Message = {
  * the order of messages. Returns the same prompt if nothing is to be changed.
  */
 export function toVendorPrompt(prompt: LanguageModelV4Prompt, provider: string): LanguageModelV4Prompt {
+  if (!prompt.some(mayHaveIds)) return prompt
   const [, fitting, length] = ID_RULES.find(([vendor]) => vendor.test(provider))!
   const fitted = prompt.some((message) => idsOf(message).some((id) => !fitting.test(id)))
     ? prompt.map((message) => withIds(message, (id) => (fitting.test(id) ? id : hash(id, length))))
     : prompt
   return provider.startsWith('mistral') ? withAnswers(fitted) : fitted
+}
+
+function mayHaveIds({ role }: LanguageModelV4Message): boolean {
+  return role === 'assistant' || role === 'tool'
 }
 
 const NO_IDS: readonly string[] = []

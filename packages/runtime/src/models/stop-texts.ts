@@ -1,4 +1,4 @@
-import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 
 type StreamPart = LanguageModelV4StreamPart
 
@@ -13,28 +13,44 @@ const SIGN: StreamPart = { type: 'raw', rawValue: undefined }
  * so is everything after it but the usage. What may be the beginning of a stop text is held back until it is clear.
  */
 export function stopAt(model: LanguageModelV4, stop: readonly string[]): LanguageModelV4 {
-  const { specificationVersion, provider, modelId } = model
-  return {
-    specificationVersion,
-    provider,
-    modelId,
-    get supportedUrls() {
-      return model.supportedUrls
-    },
-    doGenerate: (options) => model.doGenerate(options),
-    async doStream(options) {
-      const own = options.stopSequences ?? []
-      const sent = new Set([...own, ...stop.filter((text) => text.trim() !== '')])
-      const stopSequences = [...sent].slice(0, Math.max(MAX_SENT, own.length))
-      const { stream, ...rest } = await model.doStream({ ...options, stopSequences })
-      const cut = new StopCut(stop)
-      const transform = new TransformStream<StreamPart, StreamPart>({
-        transform(part, controller) {
-          for (const each of cut.take(part)) controller.enqueue(each)
-        }
-      })
-      return { ...rest, stream: stream.pipeThrough(transform) }
-    }
+  return new StoppingModel(model, stop)
+}
+
+// A class: V8 keeps a getter of an object literal, with all that it refers to, until the next full garbage collection.
+class StoppingModel implements LanguageModelV4 {
+  readonly specificationVersion = 'v4'
+  readonly provider: string
+  readonly modelId: string
+  readonly #model: LanguageModelV4
+  readonly #stop: readonly string[]
+
+  constructor(model: LanguageModelV4, stop: readonly string[]) {
+    this.#model = model
+    this.#stop = stop
+    this.provider = model.provider
+    this.modelId = model.modelId
+  }
+
+  get supportedUrls(): LanguageModelV4['supportedUrls'] {
+    return this.#model.supportedUrls
+  }
+
+  doGenerate(options: LanguageModelV4CallOptions) {
+    return this.#model.doGenerate(options)
+  }
+
+  async doStream(options: LanguageModelV4CallOptions) {
+    const own = options.stopSequences ?? []
+    const sent = new Set([...own, ...this.#stop.filter((text) => text.trim() !== '')])
+    const stopSequences = [...sent].slice(0, Math.max(MAX_SENT, own.length))
+    const { stream, ...rest } = await this.#model.doStream({ ...options, stopSequences })
+    const cut = new StopCut(this.#stop)
+    const transform = new TransformStream<StreamPart, StreamPart>({
+      transform(part, controller) {
+        for (const each of cut.take(part)) controller.enqueue(each)
+      }
+    })
+    return { ...rest, stream: stream.pipeThrough(transform) }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import { isPromise, type Awaitable } from '@svc/contract'
+import { andThen, type Awaitable } from '@svc/contract'
 import { RUN_ERR_BAD_AGENT, RUN_ERR_BAD_OUTPUT } from '../errors.ts'
 import { readJson, toJson } from '../json/json.ts'
 import {
@@ -103,7 +103,7 @@ export function createOutputFormat(output: Schema): OutputFormat {
       if (value === undefined) return { fault: 'it is no JSON' }
       const validated = validate(value)
       if (!isStandard(output)) return validated
-      return isPromise(validated) ? validated.then(requireJson) : requireJson(validated)
+      return andThen(validated, requireJson)
     },
     correction: (fault) =>
       `Your answer cannot be used: ${fault}. Answer again with nothing but JSON that fits this JSON Schema:\n${JSON.stringify(forModel)}`

@@ -8,7 +8,6 @@ import {
   type Authorize,
   type Envelope,
   type EventBus,
-  type PartSink,
   type Principal,
   type ReplyKind,
   type RunContext,
@@ -30,7 +29,6 @@ import {
   type Registry
 } from '@svc/registry'
 import { collectStream, hasCallerOptions, prepareStart } from '@svc/registry/engine'
-import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_CONTEXT } from '../errors.ts'
 import type { PlainSchema } from '../schemas/compile-schema.ts'
 import { partsAlone, reportRun, RunStream, type TypedRunResult } from './run-stream.ts'
@@ -134,9 +132,15 @@ function toExecution(
 }
 
 function isContext(given: RunContext | RunOptions): given is RunContext {
-  if (!hasMethods(given, ['child', 'step', 'sleep', 'authorize', 'onAbort'])) return false
-  const { runId, sessionId, stores } = given as Partial<RunContext>
-  return typeof runId === 'string' && typeof sessionId === 'string' && !!stores
+  const context = (given ?? {}) as Partial<RunContext>
+  const { child, step, sleep, authorize, onAbort, runId, sessionId, stores } = context
+  const methods = [child, step, sleep, authorize, onAbort]
+  return (
+    methods.every((method) => typeof method === 'function') &&
+    typeof runId === 'string' &&
+    typeof sessionId === 'string' &&
+    !!stores
+  )
 }
 
 /** Options that agents, teams and workflows share. */
@@ -244,9 +248,7 @@ export abstract class BaseRunnable<
   stream(input: RunInput, options?: RunOptions | RunContext): RunStream<Structured, Call> {
     try {
       const { input: taken, context } = toExecution(this, input, options)
-      return new RunStream(this, context, (sink) =>
-        reportRun(this, context, (reported) => this.execute(taken, context, reported ? sink : undefined))
-      )
+      return new RunStream(this, context, () => reportRun(this, context, this.execute(taken, context)))
     } catch (err) {
       return new RunStream(this, { runId: '', sessionId: '' }, () => failing(err))
     }
@@ -277,12 +279,8 @@ export abstract class BaseRunnable<
     if (register) registry.add(this, { replace })
   }
 
-  /** The parts of one run; those of models may go to the sink instead, if there is one. */
-  protected abstract execute(
-    input: RunInput,
-    context: RunContext,
-    sink?: PartSink
-  ): AsyncGenerator<YieldedPart, void>
+  /** The parts of one run; nothing is done before they are read. If they can be pushed (`PushedParts`), an engine has them pushed. */
+  protected abstract execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void>
 
   /** The metadata of its kind. */
   protected abstract details(): Partial<RunnableMetadata>

@@ -12,6 +12,7 @@ import {
 import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import { hasReport, ResultCollector, RunReport } from '@svc/registry/engine'
 import { RUN_ERR_TEXT_VOID } from '../errors.ts'
+import { isPushed, pushAll } from './pushed-parts.ts'
 
 /** A run's result with a typed structured answer, null if the run ended without one, e.g. with `max-steps`, and typed tool calls. */
 export interface TypedRunResult<Structured, Call = ToolCall> extends Omit<
@@ -40,7 +41,7 @@ interface Link {
 export class RunStream<out Structured = unknown, out Call = ToolCall> implements Parts, PushedParts {
   readonly #runnable: Pick<Runnable, 'kind' | 'name'>
   readonly #context: Pick<RunContext, 'runId' | 'sessionId'>
-  readonly #execute: (sink?: PartSink) => Parts
+  readonly #execute: () => Parts
   #source: Parts | undefined
   // Made with the first part that a view reads.
   #collector: ResultCollector | undefined
@@ -53,11 +54,11 @@ export class RunStream<out Structured = unknown, out Call = ToolCall> implements
   #fault: { readonly err: unknown } | undefined
   #result: Promise<TypedRunResult<Structured, Call>> | undefined
 
-  /** @param execute called once, with the sink if the parts are pushed */
+  /** @param execute called once */
   constructor(
     runnable: Pick<Runnable, 'kind' | 'name'>,
     context: Pick<RunContext, 'runId' | 'sessionId'>,
-    execute: (sink?: PartSink) => Parts
+    execute: () => Parts
   ) {
     this.#runnable = runnable
     this.#context = context
@@ -88,12 +89,9 @@ export class RunStream<out Structured = unknown, out Call = ToolCall> implements
     return (this.#source ??= this.#execute())
   }
 
-  async pushTo(sink: PartSink): Promise<void> {
-    this.#source = this.#execute(sink)
-    for await (const part of this.#source) {
-      const waiting = sink(part)
-      if (waiting !== undefined) await waiting
-    }
+  pushTo(sink: PartSink): Promise<void> {
+    const source = this.begin()
+    return isPushed(source) ? source.pushTo(sink) : pushAll(source, sink)
   }
 
   next(): Promise<IteratorResult<YieldedPart, void>> {
@@ -196,20 +194,12 @@ export function partsAlone(stream: AsyncIterable<YieldedPart>): AsyncIterable<Yi
 // A stream that is left before it begins has nothing to end.
 async function* nothing(): AsyncGenerator<never, void> {}
 
-/** Passes the parts of a run through, and emits its `run.*` events unless the engine or a parent does: then it is `reported`. */
-export function reportRun(
-  runnable: Runnable,
-  context: RunContext,
-  execute: (reported: boolean) => AsyncGenerator<YieldedPart, void>
-): AsyncGenerator<YieldedPart, void> {
-  return hasReport(context, runnable) ? execute(true) : emitRunEvents(runnable, context, execute(false))
+/** The parts of a run, which emits its `run.*` events unless the engine or a parent does. */
+export function reportRun(runnable: Runnable, context: RunContext, parts: Parts): Parts {
+  return hasReport(context, runnable) ? parts : emitRunEvents(runnable, context, parts)
 }
 
-async function* emitRunEvents(
-  runnable: Runnable,
-  context: RunContext,
-  stream: AsyncIterable<YieldedPart>
-): AsyncGenerator<YieldedPart, void> {
+async function* emitRunEvents(runnable: Runnable, context: RunContext, stream: Parts): Parts {
   const report = new RunReport(context, runnable)
   let usage = ZERO_USAGE
   try {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { Type, type Static } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { checkOf } from '@svc/contract'
 import type { ChildCommand } from './child-command.ts'
 import { encodeFrame, FrameReader } from './frames.ts'
 import type { SandboxLimits } from './sandbox.ts'
@@ -119,7 +119,7 @@ export type KillReason = 'memory' | 'timeout' | 'protocol' | 'closed' | 'gone'
 const IDLE_FRAME_BYTES = 1_024
 // Lower priority than the serving process.
 const NICE = 5
-const isFromChild = TypeCompiler.Compile(FromChildSchema)
+const isFromChild = checkOf(FromChildSchema)
 
 /** One child process. Keeps this process alive only while in use, and dies with it. */
 export class SandboxProcess {
@@ -201,7 +201,7 @@ export class SandboxProcess {
       for (const json of this.#reader.read(chunk)) {
         if (this.listener === undefined) throw new TypeError('unsolicited message')
         const message: unknown = JSON.parse(json)
-        if (!isFromChild.Check(message)) throw new TypeError('invalid message')
+        if (!isFromChild(message)) throw new TypeError('invalid message')
         this.listener.onMessage(message)
       }
     } catch {

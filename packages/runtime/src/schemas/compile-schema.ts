@@ -4,7 +4,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import {
   faultsOfIssues,
   formatFaults,
-  isPromise,
+  andThen,
   keysOf,
   toFaults,
   validateStandard,
@@ -250,7 +250,7 @@ function validatorOf(schema: StandardSchemaV1, subject: string): Validate {
     result.issues === undefined ? { value: result.value } : toInvalid(faultsOfIssues(result.issues), subject)
   return (value) => {
     const result = validateStandard(schema, value)
-    return isPromise(result) ? result.then(settle) : settle(result)
+    return andThen(result, settle)
   }
 }
 

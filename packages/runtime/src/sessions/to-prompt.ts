@@ -344,7 +344,7 @@ export function splitSystem(
 export function toStepPrompt(
   prompt: LanguageModelV4Prompt,
   provider: string,
-  sections: readonly (string | undefined)[],
+  sections: readonly string[],
   tail: readonly LanguageModelV4Message[],
   { instructions, messages }: StepChanges = {}
 ): LanguageModelV4Prompt {
@@ -354,15 +354,18 @@ export function toStepPrompt(
   const own =
     instructions === undefined
       ? system
-      : [{ role: 'system' as const, content: joinSections([instructions, ...sections]) }]
+      : [{ role: 'system' as const, content: joinSections(instructions, sections) }]
   const step: LanguageModelV4Message[] = []
   for (const message of [...own, ...(messages ?? rest), ...tail]) appendMessage(step, message)
   return toVendorPrompt(step, provider)
 }
 
-/** The system prompt of its sections; empty without any. */
-export function joinSections(sections: readonly (string | undefined)[]): string {
-  return sections.filter((section) => section !== undefined && !isBlank(section)).join('\n\n')
+/** The system prompt of its instructions and the sections after them; empty without any. */
+export function joinSections(instructions: string | undefined, sections: readonly string[]): string {
+  let joined = instructions === undefined || isBlank(instructions) ? '' : instructions
+  for (const section of sections)
+    if (!isBlank(section)) joined = joined === '' ? section : `${joined}\n\n${section}`
+  return joined
 }
 
 /** Copies lists and plain objects at any depth; other objects, such as URLs and bytes, are shared. */

@@ -1,6 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import {
   codeOf,
+  andThen,
   isPromise,
   textOfInput,
   type AcceptedMessage,
@@ -16,7 +17,7 @@ import {
   type SteeringMessage
 } from '@svc/contract'
 import { RUN_ERR_STORE } from '@svc/contract/errors'
-import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions } from '../files/urls.ts'
+import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions, type UrlSupport } from '../files/urls.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { wellFormed } from '../json/json.ts'
 import { appendMessage, restorePrompt } from '../models/prompt-content.ts'
@@ -34,6 +35,8 @@ import {
 
 export type { AssistantMessage } from './to-prompt.ts'
 
+const NONE: readonly SessionMessage[] = []
+const noUrls: UrlSupport = () => false
 const CONTINUE = 'Continue your last message from where it ends, without repeating it.'
 
 /** A user's message. */
@@ -108,27 +111,38 @@ export class Turn {
     if (store === undefined) return
     const unlocking = this.#call(() => store.lock(this.#key, this.#guard.signal, this.#holder))
     const hold = (unlock: () => void) => void (this.#unlock = unlock)
-    return isPromise(unlocking) ? unlocking.then(hold) : hold(unlocking)
+    return andThen(unlocking, hold)
   }
 
   /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
-  async begin({ message, kept, system, isNew, limits, model, words }: TurnStart): Promise<void> {
+  begin(start: TurnStart): Awaitable<void> {
+    const { kept, system, isNew, limits, words } = start
     this.#words = words
     appendMessage(this.#prompt, { role: 'system', content: system })
-    const history = (kept && pairUp(kept)) ?? (isNew ? [] : await this.#load(limits))
-    if (history.length > 0) {
-      const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(model)) : () => false
-      pushHistory(this.#prompt, history, supports)
+    const history = kept === undefined ? (isNew ? NONE : this.#load(limits)) : pairUp(kept)
+    return isPromise(history) || history.some(showsUrls)
+      ? this.#recall(history, start)
+      : this.#take(history, noUrls, start)
+  }
+
+  async #recall(loading: Awaitable<readonly SessionMessage[]>, start: TurnStart): Promise<void> {
+    const history = await loading
+    const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(start.model)) : noUrls
+    await this.#take(history, supports, start)
+  }
+
+  #take(
+    history: readonly SessionMessage[],
+    supports: UrlSupport,
+    { message, kept }: TurnStart
+  ): Awaitable<void> {
+    if (history.length > 0) pushHistory(this.#prompt, history, supports)
+    if (message !== undefined) {
+      appendMessage(this.#prompt, toUserMessage(message.shown))
+      return this.ask(message.input)
     }
-    if (message === undefined) {
-      // The newest models refuse an answer at the end.
-      if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant')
-        this.#append(toUserMessage(CONTINUE))
-      return
-    }
-    appendMessage(this.#prompt, toUserMessage(message.shown))
-    const asking = this.ask(message.input)
-    if (isPromise(asking)) await asking
+    // The newest models refuse an answer at the end.
+    if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant') this.#append(toUserMessage(CONTINUE))
   }
 
   /** Adds the user's message to the session alone. */
@@ -136,7 +150,7 @@ export class Turn {
     if (this.#store === undefined) return
     const stored = toSessionInput(input)
     const add = (message: SessionMessage) => void this.#messages.push(message)
-    return isPromise(stored) ? stored.then(add) : add(stored)
+    return andThen(stored, add)
   }
 
   /** The turn so far, to be restored by another process. */
@@ -237,9 +251,13 @@ export class Turn {
     this.#unlock = undefined
   }
 
-  async #load(limits: HistoryLimits): Promise<SessionMessage[]> {
-    const messages = await this.#call(() => this.#store?.load(this.#key, limits.maxMessages) ?? [])
-    return cutHistory(messages, limits)
+  #load(limits: HistoryLimits): Awaitable<readonly SessionMessage[]> {
+    const store = this.#store
+    if (store === undefined) return NONE
+    const loading = this.#call(() => store.load(this.#key, limits.maxMessages))
+    return isPromise(loading)
+      ? loading.then((messages) => cutHistory(messages, limits))
+      : cutHistory(loading, limits)
   }
 
   #call<T>(operation: () => Awaitable<T>): Awaitable<T> {

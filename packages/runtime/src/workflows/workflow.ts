@@ -78,9 +78,10 @@ async function* runWorkflow(
     yield { type: 'finish', finishReason: 'stop' }
   } finally {
     // The run has ended, or its reader left: end all steps.
-    guard.end(new RUN_ERR_CANCELED())
+    const reason = new RUN_ERR_CANCELED()
+    guard.end(reason)
     guard.close()
-    channel.close(new RUN_ERR_CANCELED())
+    channel.close(reason)
   }
 }
 

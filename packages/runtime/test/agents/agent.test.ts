@@ -150,7 +150,7 @@ t.test('run collects what stream gives', async (t) => {
     finishReason: 'stop'
   })
   t.ok(result.durationMs > 0)
-  t.match(result.runId, /^\w{29}$/)
+  t.match(result.runId, /^\w{31}$/)
   t.match(result.sessionId, /^[\w-]{36}$/)
 })
 

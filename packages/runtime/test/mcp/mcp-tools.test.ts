@@ -7,6 +7,7 @@ import {
   type CallToolResult,
   type Tool
 } from '@modelcontextprotocol/sdk/types.js'
+import { MAX_TIMER } from '@svc/contract'
 import { createInProcessStores } from '@svc/registry'
 import { mcpTools, type McpConnection, type McpTool, type McpToolsOptions } from '@svc/runtime'
 import t from 'tap'
@@ -204,6 +205,21 @@ t.test('a call that takes too long is aborted, on the server too', async (t) => 
   const run = await runWith(t, [{ toolName: 'hangs' }], { timeout: 60 })
   t.match(run.ofType('tool.error'), [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT' } }])
   t.strictSame(run.aborted, ['hangs'])
+})
+
+t.test('the client sets no limit of its own: that of the tool gives the error', async (t) => {
+  const { client } = await connect(t)
+  const request = client.request.bind(client)
+  const limits: (number | undefined)[] = []
+  client.request = (asked, schema, options) => {
+    if (asked.method === 'tools/call') limits.push(options?.timeout)
+    return request(asked, schema, options)
+  }
+  const tools = await mcpTools(client, { timeout: 60 })
+  const { agent } = makeAgent([{ toolCalls: [{ toolName: 'hangs' }] }, 'Done.'], { tools })
+  const run = await collect(agent.stream('Go', makeContext({}).context))
+  t.match(run.ofType('tool.error'), [{ error: { code: 'RUN_ERR_TOOL_TIMEOUT' } }])
+  t.strictSame(limits, [MAX_TIMER])
 })
 
 t.test('approvals, for all tools or by name', async (t) => {

@@ -67,6 +67,8 @@ t.test('usage and calls of before count, what was half said is void', async (t) 
   const half = member(
     'half',
     { type: 'text', text: 'ha' },
+    // Nobody follows the log: the text is written with what follows.
+    { type: 'data', name: 'mark', value: 1 },
     async () => {
       if (!hangs) return
       hangs = false

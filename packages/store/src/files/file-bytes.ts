@@ -17,7 +17,7 @@ export interface FileBytes {
   read(file: FileRef, start: number, end: number): AsyncIterable<Uint8Array>
   /** Removes files, incomplete ones too; those that are not there count as removed. */
   remove(fileIds: readonly string[]): Promise<void>
-  /** The ids of all files, incomplete ones too. */
+  /** The ids of files, incomplete ones too: of all, or of some, and then the next list has those after them. */
   list(): AsyncIterable<string>
 }
 

@@ -1,12 +1,14 @@
 import type { RunStore } from '@svc/contract'
-import { sql, type Kysely, type NotNull } from 'kysely'
-import type { Backend, ExpiredDays } from '../backend.ts'
+import { sql, type ExpressionBuilder, type Kysely, type NotNull } from 'kysely'
+import type { Backend, EndedRuns, ExpiredDays } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import { removeRuns } from '../rows/run-rows.ts'
 import type { Tables } from '../tables.ts'
+import { removeInBatches } from './remove-in-batches.ts'
 import { sweepMemories } from './sweep-memories.ts'
 import { sweepSessions } from './sweep-sessions.ts'
+import { createWebhookSweep } from './sweep-webhooks.ts'
 
 // Runs and bytes per transaction, so that other work runs between two.
 const BATCH = 100
@@ -16,27 +18,28 @@ const HAS_FILES = sql<boolean>`file_bytes > 0`
 
 interface EndedRun {
   readonly run_id: string
-  readonly ended_at: number
+  readonly at: number
   readonly bytes: number
   readonly file_bytes: number
 }
 
 /** Removes finished runs beyond the limits of age, number and size, oldest first; returns how many. */
 async function sweepRuns(
-  db: Kysely<Tables>,
+  { db, sources: { ended: from }, ...backend }: Backend,
   { maxAge, maxRuns, maxBytes, fileMaxBytes }: Retention,
   now: number,
   remove: (runIds: readonly string[]) => Promise<void>
 ): Promise<number> {
-  const ended = db.selectFrom('run').where('ended_at', 'is not', null)
-  const withFiles = ended.where(HAS_FILES)
+  // A run changes no more once it has ended.
+  const at = from === 'run' ? 'ended_at' : 'updated_at'
+  const ended = db.selectFrom(`${from} as run` as 'run').where(at, 'is not', null)
 
   // Removes the oldest of these runs up to the first that may stay.
   const removeOldest = async (runs: typeof ended, mustGo: (run: EndedRun) => boolean) => {
     const oldest = runs
-      .select(['run_id', 'ended_at', 'bytes', 'file_bytes'])
-      .$narrowType<{ ended_at: NotNull }>()
-      .orderBy('ended_at')
+      .select(['run_id', `${at} as at`, 'bytes', 'file_bytes'])
+      .$narrowType<{ at: NotNull }>()
+      .orderBy(at)
       .limit(BATCH)
     for (let removed = 0; ;) {
       const ids: string[] = []
@@ -52,68 +55,34 @@ async function sweepRuns(
     }
   }
 
-  const kept = await ended
-    .select((select) => [
-      select.fn.countAll<number>().as('runs'),
-      select.fn.coalesce(select.fn.sum<number>('bytes'), select.lit(0)).as('bytes')
-    ])
-    .executeTakeFirstOrThrow()
+  const kept = { ...(await backend.countEnded(now)) }
   const removed = await removeOldest(ended, (run) => {
-    if (kept.runs <= maxRuns && kept.bytes <= maxBytes && run.ended_at + maxAge > now) return false
+    if (kept.runs <= maxRuns && kept.bytes <= maxBytes && run.at + maxAge > now) return false
     kept.runs--
     kept.bytes -= run.bytes
+    kept.fileBytes -= run.file_bytes
     return true
   })
-
-  const files = await withFiles
-    .select((select) => select.fn.coalesce(select.fn.sum<number>('file_bytes'), select.lit(0)).as('bytes'))
-    .executeTakeFirstOrThrow()
-  const removedWithFiles = await removeOldest(withFiles, (run) => {
-    if (files.bytes <= fileMaxBytes) return false
-    files.bytes -= run.file_bytes
+  const removedWithFiles = await removeOldest(ended.where(HAS_FILES), (run) => {
+    if (kept.fileBytes <= fileMaxBytes) return false
+    kept.fileBytes -= run.file_bytes
     return true
   })
   return removed + removedWithFiles
 }
 
-/**
- * Removes messages that have been dead for as long as finished runs are kept, those whose webhook was removed meanwhile, and webhooks of
- * runs that are over and whose messages are gone; returns their number.
- */
-async function sweepWebhooks(commit: Commit, { maxAge }: Retention, now: number): Promise<number> {
-  return commit.writeAmongOthers(async (trx) => {
-    const dead = trx
-      .deleteFrom('webhook_delivery')
-      .where('dead', '=', 1)
-      .where('due_at', '<=', now - maxAge)
-    const left = trx
-      .deleteFrom('webhook_delivery')
-      .where(({ exists, not, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('webhook as w')
-              .select('w.webhook_id')
-              .whereRef('w.webhook_id', '=', 'webhook_delivery.webhook_id')
-          )
-        )
-      )
-    // A webhook is added before its run is, and a run that never came is as old as one that has expired.
-    const over = trx
-      .deleteFrom('webhook')
-      .where('run_id', 'is not', null)
-      .where(({ and, exists, not, or, eb, selectFrom }) => {
-        const run = selectFrom('run as r').select('r.run_id').whereRef('r.run_id', '=', 'webhook.run_id')
-        const message = selectFrom('webhook_delivery as d')
-          .select('d.seq')
-          .whereRef('d.webhook_id', '=', 'webhook.webhook_id')
-        const hasEnded = exists(run.where('r.ended_at', 'is not', null))
-        const neverCame = and([eb('created_at', '<=', now - maxAge), not(exists(run))])
-        return and([not(exists(message)), or([hasEnded, neverCame])])
-      })
-    let removed = 0
-    for (const each of [dead, left, over]) removed += Number((await each.executeTakeFirst()).numDeletedRows)
-    return removed
-  })
+/** Counts finished runs by reading them. */
+export async function countEnded(db: Kysely<Tables>): Promise<EndedRuns> {
+  const ended = db.selectFrom('run').where('ended_at', 'is not', null)
+  const { runs, bytes } = await ended
+    .select((run) => [run.fn.countAll<number>().as('runs'), sumOf(run, 'bytes').as('bytes')])
+    .executeTakeFirstOrThrow()
+  const files = ended.where(HAS_FILES).select((run) => sumOf(run, 'file_bytes').as('bytes'))
+  return { runs, bytes, fileBytes: (await files.executeTakeFirstOrThrow()).bytes }
+}
+
+function sumOf({ fn, lit }: ExpressionBuilder<Tables, 'run'>, column: 'bytes' | 'file_bytes') {
+  return fn.coalesce(fn.sum<number>(column), lit(0))
 }
 
 type Sweep = (now: number) => Promise<number>
@@ -126,30 +95,32 @@ export function createSweeps(
   sweepFiles: (now: number) => Promise<void>
 ): Record<'runs' | 'sessions' | 'memories' | 'schedules' | 'webhooks', Sweep> {
   const { db, commit } = backend
+  const sweepWebhooks = createWebhookSweep(db, commit, retention.maxAge)
   return {
     runs: createSweep(backend, 'runs', async (now) => {
       const days = await backend.days?.open(now, now - retention.maxAge)
-      const removed = await sweepRuns(db, retention, now, (runIds) => removals.remove(commit, runIds, days))
+      const removed = await sweepRuns(backend, retention, now, (runIds) =>
+        removals.remove(commit, runIds, days)
+      )
       await days?.drop()
       await sweepFiles(now)
       return removed
     }),
-    sessions: createSweep(backend, 'sessions', (now) => sweepSessions(db, commit, retention, now)),
-    memories: createSweep(backend, 'memories', (now) => sweepMemories(db, commit, retention, now)),
+    sessions: createSweep(backend, 'sessions', (now) => sweepSessions(backend, retention, now)),
+    memories: createSweep(backend, 'memories', (now) => sweepMemories(commit, retention, now)),
     schedules: createSweep(backend, 'schedules', (now) => sweepSchedules(commit, retention, now)),
-    webhooks: createSweep(backend, 'webhooks', (now) => sweepWebhooks(commit, retention, now))
+    webhooks: createSweep(backend, 'webhooks', (now) => sweepWebhooks(now))
   }
 }
 
 // Those whose only instant has been over for as long as finished runs are kept.
-async function sweepSchedules(commit: Commit, { maxAge }: Retention, now: number): Promise<number> {
-  const { numDeletedRows } = await commit.write((trx) =>
-    trx
-      .deleteFrom('schedule')
-      .where('ended_at', '<=', now - maxAge)
-      .executeTakeFirst()
-  )
-  return Number(numDeletedRows)
+function sweepSchedules(commit: Commit, { maxAge }: Retention, now: number): Promise<number> {
+  return removeInBatches(commit, {
+    table: 'schedule',
+    key: 'schedule_id',
+    time: 'ended_at',
+    until: now - maxAge
+  })
 }
 
 // Runs one sweep at a time: two at once would each remove the surplus. A call during a sweep gets its result.

@@ -1,4 +1,4 @@
-import { newRunId, randomId, type StoredRun } from '@svc/contract'
+import { newRunId, randomId, RUN_FORMAT, type StoredRun } from '@svc/contract'
 import type { Commit } from '../commit.ts'
 import { removeRuns, toRunRow } from '../rows/run-rows.ts'
 
@@ -34,6 +34,7 @@ function probedRun(): StoredRun {
     updatedAt: now,
     status: 'submitted',
     epoch: 1,
+    format: RUN_FORMAT,
     result: null,
     error: null,
     cancelRequested: false,

@@ -6,40 +6,38 @@ import type { Tables } from '../tables.ts'
 // Items per transaction, so that other work runs between two.
 const BATCH = 100
 
-/** Removes expired memories in batches, then empty spaces; returns the number of memories. */
+/** Removes expired memories in batches, and spaces that are empty then; returns the number of memories. */
 export async function sweepMemories(
-  db: Kysely<Tables>,
   commit: Commit,
   { memoryMaxAge }: Pick<Retention, 'memoryMaxAge'>,
   now: number
 ): Promise<number> {
   if (memoryMaxAge === 0) return 0
-  const old = db
-    .selectFrom('memory_item')
-    .select('item_id')
-    .where('created_at', '<=', now - memoryMaxAge)
-    .orderBy('created_at')
-    .limit(BATCH)
   for (let removed = 0; ;) {
     const count = await commit.write(async (trx) => {
-      const { numDeletedRows } = await trx
+      const old = trx
+        .selectFrom('memory_item')
+        .select('item_id')
+        .where('created_at', '<=', now - memoryMaxAge)
+      const oldest = old.orderBy('created_at').limit(BATCH)
+      const rows = await trx
         .deleteFrom('memory_item')
-        .where('item_id', 'in', old)
-        .executeTakeFirst()
-      return Number(numDeletedRows)
+        .where('item_id', 'in', oldest)
+        .returning('space_id')
+        .execute()
+      const spaceIds = [...new Set(rows.map(({ space_id }) => space_id))]
+      await removeEmptySpaces(trx, { spaceIds })
+      return rows.length
     })
-    if (count === 0) {
-      if (removed > 0) await commit.write((trx) => removeEmptySpaces(trx))
-      return removed
-    }
     removed += count
+    if (count < BATCH) return removed
   }
 }
 
-/** Removes the spaces without items: all, those of an owner, or some. */
+/** Removes the spaces without items: those of an owner, or some. */
 export async function removeEmptySpaces(
   db: Kysely<Tables>,
-  { owner, spaceIds }: { owner?: string; spaceIds?: readonly number[] } = {}
+  { owner, spaceIds }: { owner?: string; spaceIds?: readonly number[] }
 ): Promise<void> {
   if (spaceIds?.length === 0) return
   await db

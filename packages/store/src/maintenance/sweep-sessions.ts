@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sql, type Kysely } from 'kysely'
+import type { Backend } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
+import { removeInBatches } from './remove-in-batches.ts'
 import { NEWEST } from '../rows/session-branches.ts'
 import type { Tables } from '../tables.ts'
 
@@ -115,29 +117,43 @@ const BATCH = 100
 
 /** Removes sessions whose last message has expired, in batches; returns how many. */
 export async function sweepSessions(
-  db: Kysely<Tables>,
-  commit: Commit,
+  { db, commit, sources: { aged } }: Pick<Backend, 'db' | 'commit' | 'sources'>,
   { sessionMaxAge }: Pick<Retention, 'sessionMaxAge'>,
   now: number
 ): Promise<number> {
   if (sessionMaxAge === 0) return 0
-  await sweepStates(commit, now - sessionMaxAge)
-  const old = db
+  const until = now - sessionMaxAge
+  await sweepStates(commit, until)
+  const age = sql<number>`${sql.raw(aged)}`
+  const oldest = db
     .selectFrom('session')
-    .select('session_key')
-    .where('updated_at', '<=', now - sessionMaxAge)
-    .orderBy('updated_at')
+    .select(['session_key', 'updated_at'])
+    .where(age, '<=', until)
+    .orderBy(age)
     .limit(BATCH)
   for (let removed = 0; ;) {
-    // Selected in the removing transaction: a session in use meanwhile stays.
-    const count = await commit.write(async (trx) => {
-      const keys = (await trx.executeQuery(old)).rows.map(({ session_key }) => session_key)
-      if (keys.length > 0) await removeSessions(trx, keys)
-      return keys.length
-    })
-    if (count === 0) return removed
-    removed += count
+    const found = await oldest.execute()
+    if (found.length === 0) return removed
+    const keys = found.filter((row) => row.updated_at <= until).map((row) => row.session_key)
+    const used = found.filter((row) => row.updated_at > until).map((row) => row.session_key)
+    if (keys.length > 0) removed += await commit.write((trx) => removeOld(trx, keys, until))
+    if (used.length > 0)
+      await commit.writeAmongOthers((trx) =>
+        trx
+          .updateTable('session')
+          .set(({ ref }) => ({ checked_at: ref('updated_at') }))
+          .where('session_key', 'in', used)
+          .execute()
+      )
   }
+}
+
+// Selected again in the removing transaction: a session in use meanwhile stays.
+async function removeOld(trx: Kysely<Tables>, keys: readonly string[], until: number): Promise<number> {
+  const old = trx.selectFrom('session').select('session_key').where('session_key', 'in', keys)
+  const found = (await old.where('updated_at', '<=', until).execute()).map((row) => row.session_key)
+  if (found.length > 0) await removeSessions(trx, found)
+  return found.length
 }
 
 /**
@@ -159,9 +175,9 @@ export async function removeSessions(db: Kysely<Tables>, keys: readonly string[]
 }
 
 // Those of conversations that callers, or other services, keep belong to no session here.
-async function sweepStates(commit: Commit, before: number): Promise<void> {
-  await commit.write((trx) => trx.deleteFrom('browser_state').where('updated_at', '<=', before).execute())
-  await commit.write((trx) => trx.deleteFrom('remote_session').where('updated_at', '<=', before).execute())
+async function sweepStates(commit: Commit, until: number): Promise<void> {
+  for (const table of ['browser_state', 'remote_session'] as const)
+    await removeInBatches(commit, { table, key: 'session_key', time: 'updated_at', until })
 }
 
 // Of one statement.

@@ -6,12 +6,15 @@ import type { Tables } from '../tables.ts'
 
 // Rows per query of a list.
 const PAGE = 1_000
+// Files that one list has; the next one begins after them.
+const MAX_LISTED = 50_000
 
 /**
  * Bytes of files in a table, in chunks of 256 KiB that are written and read one by one. A file that is being written, by any process, is
  * not listed: chunks without a file are listed after a day.
  */
 export function createBytesInTable(db: Kysely<Tables>, commit: Commit): FileBytes {
+  let last = ''
   const chunks = () => db.selectFrom('file_chunk')
   const remove = (fileIds: readonly string[]) =>
     commit.write(async (trx) => {
@@ -69,18 +72,18 @@ export function createBytesInTable(db: Kysely<Tables>, commit: Commit): FileByte
       if (fileIds.length > 0) await remove(fileIds)
     },
     async *list() {
-      for (let after = ''; ;) {
+      for (let listed = 0; listed < MAX_LISTED; listed += PAGE) {
         const page = await chunks()
           .select('file_id')
           .where('seq', '=', 0)
           .where('written_at', '<', sql<Date>`clock_timestamp() - interval '1 day'`)
-          .where('file_id', '>', after)
+          .where('file_id', '>', last)
           .orderBy('file_id')
           .limit(PAGE)
           .execute()
+        last = page.length < PAGE ? '' : page.at(-1)!.file_id
         for (const { file_id } of page) yield file_id
-        if (page.length < PAGE) return
-        after = page.at(-1)!.file_id
+        if (last === '') return
       }
     }
   }

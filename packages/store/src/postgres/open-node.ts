@@ -6,10 +6,9 @@ import {
   type ControlMessage,
   type InputOutcome,
   type LogEntry,
-  type ReadLimit,
-  type RunLog
+  type ReadLimit
 } from '@svc/contract'
-import { entryFromJson, runIdOf, SessionFollowers } from '@svc/contract/stores'
+import { runIdOf, SessionFollowers } from '@svc/contract/stores'
 import { createInProcessControlBus } from '@svc/registry/engine'
 import type { Kysely } from 'kysely'
 import type { ClientConfig } from 'pg'
@@ -24,27 +23,31 @@ import type { Tables } from '../tables.ts'
 import { PostgresCounters } from './counter-store.ts'
 import { bigintArray, intArray, textArray } from './lane/binary-arrays.ts'
 import { Lane } from './lane/lane.ts'
+import { unpackParts } from './lane/packed-parts.ts'
 import { createStatements } from './lane/statements.ts'
+import { createNewestMessages } from './log/newest-messages.ts'
+import { Together } from './log/together.ts'
 import { WakeUps } from './log/wake-ups.ts'
+import { Failovers } from './nodes/failovers.ts'
 import { NodeChannel } from './nodes/node-channel.ts'
 import { PostgresLease } from './nodes/node-lease.ts'
 import { SessionTurns } from './nodes/session-turns.ts'
 import type { Connections } from './open-pool.ts'
-import { createQuery, createTransact, type Query } from './query.ts'
-import { JobQueue } from './queue/job-queue.ts'
+import { createQuery, type Query } from './query.ts'
+import { SharedQueue } from './queue/shared-queue.ts'
 import { createOwnedRuns } from './run-store.ts'
 
-interface Asked {
+interface Wanted {
   readonly runId: string
   readonly after: number
   readonly limit: ReadLimit
-  readonly page: PromiseWithResolvers<readonly LogEntry[]>
 }
 
 interface Row {
   ord: number
+  /** Of the last part in the row. */
   seq: number
-  /** Null if the entry exceeds the limit of its read. */
+  /** Null if the row exceeds the limit of its read. */
   json: string | null
 }
 
@@ -53,60 +56,40 @@ const MAX_ROWS = 512
 const MAX_READS = 100
 const MAX_SEQ = 2_147_483_647
 
-/** Reads pages of logs: all that one turn of the event loop asks for in one query. */
-class BatchReads implements LogReads {
-  readonly #query: Query
-  readonly #text: string
-  #asked = new Map<string, Asked>()
-
-  /** @param parts the quoted name of the table of parts */
-  constructor(query: Query, parts: string) {
-    this.#query = query
-    // The bytes before an entry decide whether it still fits; the first always does.
-    this.#text = `select f.ord::int, p.seq,
-        case when p.before = 0 or p.before + octet_length(p.json) <= f.bytes then p.json end as json
-      from unnest($1::text[], $2::int[], $3::int[], $4::bigint[]) with ordinality as f(run_id, after, most, bytes, ord)
-      cross join lateral (
-        select q.seq, q.json, sum(octet_length(q.json)) over (order by q.seq) - octet_length(q.json) as before
-        from (select seq, json from ${parts} where run_id = f.run_id and seq > f.after order by seq limit f.most) q
-      ) p
-      order by f.ord, p.seq`
-  }
-
-  /** The entries of a log after a `seq`. */
-  read(runId: string, after: number, limit: ReadLimit): Promise<readonly LogEntry[]> {
-    if (this.#asked.size === 0) setImmediate(() => this.#readAll())
-    const key = `${runId} ${after} ${limit.entries} ${limit.bytes}`
-    let asked = this.#asked.get(key)
-    if (asked === undefined) {
-      asked = { runId, after, limit, page: Promise.withResolvers() }
-      this.#asked.set(key, asked)
-    }
-    return asked.page.promise
-  }
-
-  #readAll(): void {
-    const asked = [...this.#asked.values()]
-    this.#asked = new Map()
-    for (let index = 0; index < asked.length; index += MAX_READS)
-      void this.#readSome(asked.slice(index, index + MAX_READS))
-  }
-
-  async #readSome(asked: readonly Asked[]): Promise<void> {
-    try {
-      const rows = await this.#query<Row>('svc read', this.#text, [
-        textArray(asked.map(({ runId }) => runId)),
-        intArray(asked.map(({ after }) => Math.min(after, MAX_SEQ))),
-        intArray(asked.map(({ limit }) => Math.min(limit.entries, MAX_ROWS))),
-        bigintArray(asked.map(({ limit }) => Math.min(limit.bytes, MAX_SEQ)))
+/**
+ * Reads pages of logs: all that one turn of the event loop asks for in one query.
+ * @param parts the quoted name of the table of parts
+ */
+function createBatchReads(query: Query, parts: string): LogReads {
+  // The bytes before an entry decide whether it still fits; the first always does.
+  const text = `select f.ord::int, p.seq,
+      case when p.before = 0 or p.before + octet_length(p.json) <= f.bytes then p.json end as json
+    from unnest($1::text[], $2::int[], $3::int[], $4::bigint[]) with ordinality as f(run_id, after, most, bytes, ord)
+    cross join lateral (
+      select q.seq, q.json, sum(octet_length(q.json)) over (order by q.seq) - octet_length(q.json) as before
+      from (select seq, json from ${parts} where run_id = f.run_id and seq > f.after order by seq limit f.most) q
+    ) p
+    order by f.ord, p.seq`
+  const reads = new Together<Wanted, readonly LogEntry[]>(
+    MAX_READS,
+    ({ runId, after, limit }) => `${runId} ${after} ${limit.entries} ${limit.bytes}`,
+    async (wanted) => {
+      const rows = await query<Row>('svc read', text, [
+        textArray(wanted.map(({ runId }) => runId)),
+        intArray(wanted.map(({ after }) => Math.min(after, MAX_SEQ))),
+        intArray(wanted.map(({ limit }) => Math.min(limit.entries, MAX_ROWS))),
+        bigintArray(wanted.map(({ limit }) => Math.min(limit.bytes, MAX_SEQ)))
       ])
-      const found = asked.map((): LogEntry[] => [])
-      for (const { ord, seq, json } of rows) if (json !== null) found[ord - 1]!.push(entryFromJson(seq, json))
-      for (const [index, { limit, page }] of asked.entries()) page.resolve(takePage(found[index]!, limit))
-    } catch (err) {
-      for (const { page } of asked) page.reject(err)
+      const found = wanted.map((): LogEntry[] => [])
+      for (const { ord, seq, json } of rows)
+        if (json !== null) {
+          const entries = found[ord - 1]!
+          entries.push(...unpackParts({ seq, json }, entries.at(-1)?.seq ?? wanted[ord - 1]!.after))
+        }
+      return wanted.map(({ limit }, index) => takePage(found[index]!, limit))
     }
-  }
+  )
+  return { read: (runId, after, limit) => reads.ask({ runId, after, limit }) }
 }
 
 /** Reads the answer to an input; undefined if there is none. */
@@ -262,7 +245,9 @@ function hashOf(sessionKey: string): string {
   return createHash('sha256').update(sessionKey).digest('base64url').slice(0, 22)
 }
 
-const ONLY_BY_INDEX = 'set enable_seqscan = off; set enable_mergejoin = off'
+// Plans are kept, also those made while a table was small. A transaction is sent as a whole: one that goes on no more is of a process that
+// stands still, and others wait for what it has locked.
+const LANE = `set enable_seqscan = off; set enable_mergejoin = off; set idle_in_transaction_session_timeout = '3s'`
 
 /** What a node needs of its database. */
 export interface NodeHost {
@@ -271,14 +256,16 @@ export interface NodeHost {
   readonly db: Kysely<Tables>
   /** Rejects while the database cannot be opened. */
   readonly ready: () => Promise<void>
-  readonly logger: Pick<RunLog, 'error'>
 }
 
 /** A node, with the ports that only its messages make complete. */
 export interface OpenedNode
   extends
     NodeParts,
-    Pick<Backend, 'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'reports' | 'control' | 'dispatch'> {
+    Pick<
+      Backend,
+      'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'writer' | 'reports' | 'control' | 'dispatch'
+    > {
   /** The id of the process, once it has joined the others. @throws why it could not, after 5 seconds */
   joined(): Awaitable<string>
   /** Commits what is pending, gives up the lease and closes its connections. */
@@ -286,7 +273,7 @@ export interface OpenedNode
 }
 
 /** This process as one node of several on the same database: its lease, its lane of writes, and its messages to the others. */
-export function openNode({ options, connections, db, ready, logger }: NodeHost): OpenedNode {
+export function openNode({ options, connections, db, ready }: NodeHost): OpenedNode {
   const { schema, lease: times, outage, prepare, listenUrl } = options
   const table = (name: string) => `"${schema}"."${name}"`
   const connect = (config: ClientConfig) => async () => {
@@ -297,13 +284,15 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
   }
   const pooled = { pool: connections.pool, ready, prepare }
   const query = createQuery(pooled, PATIENCE)
-  const transact = createTransact(pooled, PATIENCE)
   // A pooler of transactions neither passes notifications nor keeps a lease apart from other work.
   const direct = listenUrl === undefined ? {} : { connectionString: listenUrl }
   const channel = new NodeChannel(connect({ ...direct, query_timeout: times.ttl }), schema)
   // A contact that fails must leave time for two more.
   const patience = Math.ceil(times.ttl / 4)
-  const lease = new PostgresLease({
+  const logs = new LocalLogs()
+  const failovers = new Failovers({ logs, schema, table, nodeId: () => lease.nodeId })
+  const lease: PostgresLease = new PostgresLease({
+    failovers,
     connect: connect({ ...direct, query_timeout: patience, connectionTimeoutMillis: patience }),
     channel,
     query,
@@ -321,22 +310,30 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     // A connection that does not answer is replaced before others take the runs.
     connect: async () => {
       const client = await connectLane()
-      // Plans are kept, also those made while a table was small.
-      if (prepare) await client.query(ONLY_BY_INDEX)
+      if (prepare) await client.query(LANE)
+      await failovers.look(client)
       return client
     },
     statements: createStatements(table),
+    isPacked: () => lease.areAllCurrent,
     prepare,
     outage
   })
-  const logs = new LocalLogs()
-  const reads = new BatchReads(createQuery(pooled, outage), table('run_part'))
+  const reads = createBatchReads(createQuery(pooled, outage), table('run_part'))
   const wakeUps = new WakeUps(logs, channel, query, table)
   const counters = new PostgresCounters(createQuery(pooled, 0), table('counter'))
-  const log = createStreamLog({ writer: lane, logs, reads, wakeUps })
-  const turns = new SessionTurns({ query, transact, channel, lease, table })
   const entered = new EnteredSessions({ channel, query, table })
-  const dispatch = new JobQueue({ options, connections, query, logs, table, ready, logger })
+  const sessionEntry = createSessionEntry(lane, entered)
+  const turns = new SessionTurns({ query, writer: lane, entry: sessionEntry, channel, lease, table })
+  const log = createStreamLog({ writer: turns, logs, reads, wakeUps })
+  const dispatch = new SharedQueue({
+    channel,
+    // What failed may have begun runs.
+    query: createQuery(pooled, 0),
+    logs,
+    claimant: { id: () => lease.joined() },
+    table
+  })
   lease.onLost(() => logs.disownAll())
   const readAnswer = async (inputId: string) => {
     const row = db.selectFrom('run_input').select('answer').where('input_id', '=', inputId)
@@ -348,6 +345,7 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     dispatch,
     counters,
     log,
+    writer: lane,
     reports,
     runs: {
       ...createWrittenRuns({ db, writer: lane, log, logs, nodeId: () => lease.joined() }),
@@ -356,11 +354,14 @@ export function openNode({ options, connections, db, ready, logger }: NodeHost):
     checkpoints: createWrittenCheckpoints(lane),
     sessions: {
       lock: (key, signal, holder, onPlace) => turns.lock(sessionKeyText(key), signal, holder, onPlace),
-      place: (key, runId, ifFree) => turns.place(sessionKeyText(key), runId, ifFree),
+      place: (key, runId, ifFree) => turns.place(key, runId, ifFree),
+      placesNewRuns: true,
+      ordersWrites: true,
       places: (runIds) => turns.places(runIds)
     },
+    newestMessages: createNewestMessages(query, table),
     forgetPlaces: (runIds) => turns.forget(runIds),
-    sessionEntry: createSessionEntry(lane, entered),
+    sessionEntry,
     control: createSharedControlBus(channel, lease, readAnswer),
     joined: () => lease.joined(),
     async close() {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
-import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, types } from 'pg'
+import type { Client, ClientConfig, Pool, PoolClient, types } from 'pg'
 import { PATIENCE } from '../commit.ts'
 import { escapeValues, unescapeNul } from '../encoding/values.ts'
 import { STO_ERR_DRIVER_MISSING } from '../errors.ts'
@@ -34,8 +34,6 @@ const PARSERS: Readonly<Record<number, Parse>> = {
 /** Opens connections to a database: those of a pool, and others for one purpose each. */
 export interface Connections {
   readonly pool: Pool
-  /** A pool apart from `pool`, which its user ends. */
-  createPool(overrides: PoolConfig): Pool
   /** A client that is not connected yet; `overrides` such as `query_timeout` and `pipeline` are options of `pg`. */
   createClient(overrides?: ClientConfig): Client
 }
@@ -57,21 +55,10 @@ export async function openPool({ url, pool: max }: PostgresOptions): Promise<Con
     }
   }
   const TextClient = createTextClient(driver.Client)
-  const createPool = (overrides: PoolConfig) => {
-    const pool = new driver.Pool({
-      ...config,
-      Client: TextClient,
-      idleTimeoutMillis: IDLE_TIMEOUT,
-      ...overrides
-    })
-    pool.on('error', ignore)
-    // Its clients have one already, but graphile-worker checks that their pool gives them one.
-    pool.on('connect', (client) => client.on('error', ignore))
-    return pool
-  }
+  const pool = new driver.Pool({ ...config, Client: TextClient, idleTimeoutMillis: IDLE_TIMEOUT, max })
+  pool.on('error', ignore)
   return {
-    pool: createPool({ max }),
-    createPool,
+    pool,
     createClient: (overrides) => new TextClient({ ...config, ...overrides })
   }
 }

@@ -17,11 +17,12 @@ import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
 import { createBytesInTable } from './bytes-in-table.ts'
 import { isCurrent, migrate } from './migrations/migrate.ts'
-import { removeLostTickets } from './nodes/ticket-batches.ts'
+import { removeLostTickets } from './nodes/tickets.ts'
 import { openNode } from './open-node.ts'
 import { onOne, openPool, PatientPool, type Connections } from './open-pool.ts'
-import { createTransact, isAway, isLost, isPassing, toStoreError } from './query.ts'
+import { createQuery, createTransact, isAway, isConflict, isLost, isPassing, toStoreError } from './query.ts'
 import { createRunDays } from './run-days.ts'
+import { createRunTotals } from './run-totals.ts'
 
 /**
  * Shows which transactions were committed although the answer to their commit was lost: each records a token in the row of a writer, which has
@@ -102,7 +103,6 @@ class PooledCommit implements Commit {
   readonly isShared = true
   readonly outage: number
   readonly #db: Kysely<Tables>
-  readonly #schema: string
   readonly #failingFor: () => number
   readonly #pending = new Set<Promise<unknown>>()
   readonly #writers = new Writers()
@@ -112,9 +112,8 @@ class PooledCommit implements Commit {
    * @param outage see `Commit`
    * @param failingFor milliseconds for which the server has been away
    */
-  constructor(db: Kysely<Tables>, schema: string, outage: number, failingFor: () => number) {
+  constructor(db: Kysely<Tables>, outage: number, failingFor: () => number) {
     this.#db = db
-    this.#schema = schema
     this.outage = outage
     this.#failingFor = failingFor
   }
@@ -125,16 +124,6 @@ class PooledCommit implements Commit {
 
   writeAmongOthers<T>(write: Write<T>): Promise<T> {
     return this.#track(write, PATIENCE, 'read committed')
-  }
-
-  writeAlone<T>(name: string, write: Write<T>): Promise<T> {
-    const lock = `svc ${name} ${this.#schema}`
-    const locked: Write<T> = async (trx) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`.execute(trx)
-      return write(trx)
-    }
-    // A serializable transaction would not see what was committed while it waited.
-    return this.writeAmongOthers(locked)
   }
 
   #track<T>(write: Write<T>, patience: number, isolation: IsolationLevel): Promise<T> {
@@ -150,7 +139,7 @@ class PooledCommit implements Commit {
   }
 
   async #repeat<T>(write: Write<T>, patience: number, isolation: IsolationLevel): Promise<T> {
-    const until = performance.now() + patience
+    const begunAt = performance.now()
     const attempts = this.#writers.begin<T>()
     for (let wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LAST_PAUSE)) {
       try {
@@ -162,13 +151,19 @@ class PooledCommit implements Commit {
         return value
       } catch (err) {
         if (isAway(err)) attempts.lost()
-        if (!isPassing(err) || performance.now() >= until || this.#failingFor() >= patience) {
+        if (!isPassing(err) || this.#lastsTooLong(err, performance.now() - begunAt, patience)) {
           attempts.ended()
           throw err instanceof Refused ? err.reason : toStoreError(err)
         }
         await pause(wait * (0.5 + Math.random()))
       }
     }
+  }
+
+  // Writes that lose against others are no fault of the server, and wait as those of runs do.
+  #lastsTooLong(err: unknown, elapsed: number, patience: number): boolean {
+    if (isConflict(err)) return elapsed >= Math.max(this.outage, patience)
+    return elapsed >= patience || this.#failingFor() >= patience
   }
 }
 
@@ -222,6 +217,14 @@ class Opening {
   }
 }
 
+const SOURCES = {
+  open: 'run_unfinished',
+  ended: 'run_end',
+  changed: 'run_change',
+  maxScanned: 2_000,
+  aged: 'coalesce(checked_at, created_at)'
+} as const
+
 /**
  * Opens a database on Postgres. One that cannot be reached yet, after 5 seconds, is opened by the first call that can.
  * @throws STO_ERR_DRIVER_MISSING, and why a database that can be reached could not be opened
@@ -242,10 +245,10 @@ export async function openPostgres(
     options,
     connections,
     db,
-    ready,
-    logger
+    ready
   })
-  const { log, runs, checkpoints, sessionEntry, reports, control, dispatch, joined, close, ...node } = opened
+  const { log, runs, checkpoints, sessionEntry, writer, reports, control, dispatch, joined, close, ...node } =
+    opened
   try {
     await pool.repeat(ready)
     await joined()
@@ -261,15 +264,21 @@ export async function openPostgres(
       'the database cannot be opened yet: calls are refused until it can'
     )
   }
-  const commit = new PooledCommit(db, options.schema, options.outage, () => pool.failingFor)
+  const commit = new PooledCommit(db, options.outage, () => pool.failingFor)
   return {
     db,
+    sources: SOURCES,
+    countEnded: createRunTotals(
+      createQuery({ pool: connections.pool, ready, prepare: false }, PATIENCE),
+      options.schema
+    ),
     commit,
     bytes: createBytesInTable(db, commit),
     log,
     runs,
     checkpoints,
     sessionEntry,
+    writer,
     reports,
     control,
     dispatch,

@@ -16,7 +16,7 @@ interface Fault {
 
 // Codes of Postgres: connections that broke, a server that starts or stops, and of Node: a server that is not there.
 const AWAY =
-  /^(?:08...|57P0[1-5]|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|ENOTFOUND|53300|STO_ERR_UNREACHABLE|STO_ERR_CONNECTIONS)$/
+  /^(?:08...|57P0[1-5]|25P03|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|ENOTFOUND|53300|STO_ERR_UNREACHABLE|STO_ERR_CONNECTIONS)$/
 // Errors of `pg` without a code.
 const BROKEN =
   /Connection terminated|Connection ended|timeout expired|timeout exceeded|read timeout|connection error|not queryable|Client was closed/i
@@ -28,14 +28,19 @@ export function isAway(err: unknown): boolean {
   return typeof code === 'string' && code !== '' ? AWAY.test(code) : BROKEN.test(String(message))
 }
 
+/** True for an error with which a server goes, or that says that none is there: not one that only this process cannot reach. */
+export function isRestarting(err: unknown): boolean {
+  return /^(?:57P0[123]|ECONNREFUSED)$/.test(String(toFault(err).code))
+}
+
 // A server that takes no writes for now.
 function isReadOnly(err: unknown): boolean {
   const { code } = toFault(err)
   return code === '25006' || code === 'STO_ERR_READ_ONLY'
 }
 
-// A transaction that lost against another one, and would succeed if repeated.
-function isConflict(err: unknown): boolean {
+/** True for a transaction that lost against another one, and would succeed if repeated. */
+export function isConflict(err: unknown): boolean {
   return CONFLICTS.has(toFault(err).code as string)
 }
 

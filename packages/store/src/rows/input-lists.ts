@@ -16,7 +16,7 @@ import {
 import { sql, type ExpressionBuilder, type Kysely, type Selectable } from 'kysely'
 import { toInputSummary } from './input-rows.ts'
 import { isIn } from './session-rows.ts'
-import type { Tables } from '../tables.ts'
+import type { RunSources, Tables } from '../tables.ts'
 
 type Joined = Selectable<Tables['run_input']> &
   Pick<Selectable<Tables['run']>, 'registry' | 'owner' | 'created_at' | 'status'> & {
@@ -25,7 +25,7 @@ type Joined = Selectable<Tables['run_input']> &
   }
 
 // Worded like the condition of a partial index, so that SQLite uses it.
-const isNotCompleted = sql<boolean>`run.status <> 'completed'`
+const isNotCompleted = sql<boolean>`r.status <> 'completed'`
 
 /** What a run waits for that waits for nothing. */
 export const NOTHING_WAITING: RunSummary['waiting'] = {
@@ -63,26 +63,28 @@ async function readPending(db: Kysely<Tables>, runId: string, is: '=' | '<>'): P
 
 /** One input, answered or not. */
 export async function findInput(db: Kysely<Tables>, inputId: string): Promise<FoundInput | undefined> {
-  const row = await joined(db).where('input_id', '=', inputId).executeTakeFirst()
+  const row = await joined(db, 'run').where('input_id', '=', inputId).executeTakeFirst()
   return row && toFound(row)
 }
 
 /** A page of pending inputs, those of the newest run first. @throws REG_ERR_BAD_CURSOR */
 export async function listInputs(
   db: Kysely<Tables>,
+  { open }: Pick<RunSources, 'open'>,
   { kinds, scope, owner, runId, limit, cursor }: InputQuery
 ): Promise<InputPage> {
-  let query = joined(db)
-    .where('run.status', '=', 'input-required')
+  // Unfinished runs are not found by their ids alone.
+  let query = joined(db, runId === undefined ? open : 'run')
+    .where('r.status', '=', 'input-required')
     .where('run_input.answer', 'is', null)
     .where('run_input.kind', 'in', kinds)
-  query = owner === undefined ? query.where(isNotCompleted) : query.where('run.owner', '=', owner)
-  if (scope !== undefined) query = query.where(isIn(scope))
-  if (runId !== undefined) query = query.where('run.run_id', '=', runId)
+  query = owner === undefined ? query.where(isNotCompleted) : query.where('r.owner', '=', owner)
+  if (scope !== undefined) query = query.where(isIn(scope, 'r.kind') as never)
+  if (runId !== undefined) query = query.where('r.run_id', '=', runId)
   if (cursor !== undefined) query = query.where(isAfter(cursor))
   const rows = await query
-    .orderBy('run.created_at', 'desc')
-    .orderBy('run.run_id', 'desc')
+    .orderBy('r.created_at', 'desc')
+    .orderBy('r.run_id', 'desc')
     .orderBy('run_input.expires_at')
     .orderBy('run_input.input_id')
     .limit(limit + 1)
@@ -98,19 +100,19 @@ function isOpen({ answer }: InputSummary): boolean {
   return answer === null
 }
 
-function joined(db: Kysely<Tables>) {
+function joined(db: Kysely<Tables>, from: RunSources['open']) {
   return db
-    .selectFrom('run')
-    .innerJoin('run_input', 'run_input.run_id', 'run.run_id')
+    .selectFrom(`${from} as r` as 'run as r')
+    .innerJoin('run_input', 'run_input.run_id', 'r.run_id')
     .selectAll('run_input')
-    .select(['run.registry', 'run.kind as run_kind', 'run.name', 'run.owner', 'run.created_at', 'run.status'])
+    .select(['r.registry', 'r.kind as run_kind', 'r.name', 'r.owner', 'r.created_at', 'r.status'])
 }
 
 function isAfter(cursor: string) {
   const { createdAt, expiresAt, inputId } = parseInputCursor(cursor)
   const runId = runIdOf(inputId)
-  return (both: ExpressionBuilder<Tables, 'run' | 'run_input'>) => {
-    const run = both.refTuple('run.created_at', 'run.run_id')
+  return (both: ExpressionBuilder<Tables & { r: Tables['run'] }, 'r' | 'run_input'>) => {
+    const run = both.refTuple('r.created_at', 'r.run_id')
     const input = both.refTuple('run_input.expires_at', 'run_input.input_id')
     return both.and([
       both(run, '<=', both.tuple(createdAt, runId)),

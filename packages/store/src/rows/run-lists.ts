@@ -1,5 +1,6 @@
 import {
   hasMetadata,
+  isTerminalStatus,
   type ChangedRunPage,
   type ChangedRunQuery,
   type InputKind,
@@ -10,6 +11,7 @@ import {
   type RunPage,
   type RunQuery,
   type RunStats,
+  type RunStatus,
   type RunSummary,
   type StoredRun,
   type Wanted
@@ -25,46 +27,16 @@ import {
   type SqlBool
 } from 'kysely'
 import { parseStored } from '../encoding/values.ts'
-import type { Tables } from '../tables.ts'
+import type { RunSources, Tables } from '../tables.ts'
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
 import { readPositions } from './queue-rows.ts'
-import { parseMetadata, toRunHead, UNFINISHED } from './run-rows.ts'
+import { isKnownFormat, TERMINAL, toRunHead, UNFINISHED } from './run-rows.ts'
 import { isIn } from './session-rows.ts'
 
 /** The column by which a list is in order. */
 export type Time = 'created_at' | 'updated_at'
 
-/** Runs whose metadata one page reads at most; then even a short page has a cursor. */
-const MAX_SCANNED = 500
-
-/** The ids of a page of runs that have a text in their metadata, by a time, the latest first. */
-async function scanMetadata(
-  query: SelectQueryBuilder<Tables, 'run', object>,
-  filter: MetadataFilter,
-  time: Time,
-  limit: number
-): Promise<{ ids: string[]; nextCursor: string | null }> {
-  // An index by `created_at` has only runs with metadata; by `updated_at` those without count too.
-  const candidates = time === 'created_at' ? query.where('metadata', 'is not', null) : query
-  const rows = await candidates
-    .select(['run_id', time, 'metadata'])
-    .orderBy(time, 'desc')
-    .orderBy('run_id', 'desc')
-    .limit(MAX_SCANNED)
-    .execute()
-  const ids: string[] = []
-  let last: (typeof rows)[number] | undefined
-  for (const row of rows) {
-    if (ids.length === limit) break
-    if (hasMetadata(parseMetadata(row.metadata), filter)) ids.push(row.run_id)
-    last = row
-  }
-  const isLastPage = last === rows.at(-1) && rows.length < MAX_SCANNED
-  return {
-    ids,
-    nextCursor: last && !isLastPage ? formatRunCursor({ at: last[time], runId: last.run_id }) : null
-  }
-}
+type Source = RunSources[keyof Omit<RunSources, 'maxScanned'>]
 
 type Expressions = ExpressionBuilder<Tables, 'run'>
 // Worded like the condition of a partial index, so that SQLite uses it.
@@ -93,6 +65,7 @@ const LISTED = [
   'preview',
   'stats',
   'queued_at',
+  'format',
   'cancel_at',
   'left_turn'
 ] as const
@@ -122,39 +95,103 @@ export async function findByStartKey(
 /** A page of runs, newest first, with `since` last changed first. @throws REG_ERR_BAD_CURSOR */
 export async function listRuns(
   db: Kysely<Tables>,
+  sources: RunSources,
   { scope, owner, status, kind, name, metadata, since, limit, cursor }: RunQuery
 ): Promise<RunPage> {
   const time = since === undefined ? 'created_at' : 'updated_at'
-  let query = db.selectFrom('run')
-  if (scope !== undefined) query = query.where(isIn(scope))
-  if (owner !== undefined) query = query.where('owner', '=', owner)
-  if (status !== undefined) query = query.where('status', '=', status)
-  if (status !== undefined && status !== 'completed' && owner === undefined)
-    query = query.where(isNotCompleted)
-  if (kind !== undefined) query = query.where('kind', '=', kind)
-  if (name !== undefined) query = query.where('name', '=', name)
-  if (since !== undefined) query = query.where('updated_at', '>=', since)
-  if (cursor !== undefined) query = query.where(isAfter(time, cursor))
-  if (metadata === undefined) return readPage(db, query, time, limit)
-  const { ids, nextCursor } = await scanMetadata(query, metadata, time, limit)
-  return { runs: await readSummaries(db, ids, time), nextCursor }
+  const from = time === 'updated_at' ? sources.changed : sourceOf(sources, owner, status)
+  let all = selectFrom(db, from)
+  if (owner !== undefined) all = all.where('owner', '=', owner)
+  if (from === 'run' && owner !== undefined && name !== undefined) all = all.where('name', '=', name)
+  if (from === 'run' && metadata !== undefined && time === 'created_at')
+    all = all.where('metadata', 'is not', null)
+  if (since !== undefined) all = all.where('updated_at', '>=', since)
+  if (cursor !== undefined) all = all.where(isAfter(time, cursor))
+  if (isOther(status) && (from === 'run_end' || owner === undefined)) all = all.where(isNotCompleted)
+  const filter: Filter = (some) => {
+    if (scope !== undefined) some = some.where(isIn(scope))
+    if (status !== undefined) some = some.where('status', '=', status)
+    if (kind !== undefined) some = some.where('kind', '=', kind)
+    if (name !== undefined) some = some.where('name', '=', name)
+    return metadata === undefined
+      ? some
+      : some.where((run) => hasJson(run, from, 'metadata', textOf(metadata)))
+  }
+  const columns = [
+    ...(status === undefined ? [] : (['status'] as const)),
+    ...(metadata && from === 'run' ? (['metadata'] as const) : [])
+  ]
+  const page = await readPage(db, sources, { all, filter, columns, time }, limit)
+  if (metadata === undefined) return page
+  return { ...page, runs: page.runs.filter((run) => hasMetadata(run.metadata, metadata)) }
 }
 
 /** A page of runs by their last change, with the total. @throws REG_ERR_BAD_CURSOR */
 export async function listChangedRuns(
   db: Kysely<Tables>,
+  sources: RunSources,
   { owner, scope, sessionId, status, errorCode, inputKind, since, limit, cursor }: ChangedRunQuery
 ): Promise<ChangedRunPage> {
-  let all = db.selectFrom('run').where('owner', '=', owner).where(isIn(scope))
+  const from = sources.changed
+  let all = selectFrom(db, from).where('owner', '=', owner)
   if (sessionId !== undefined) all = all.where('session_id', '=', sessionId)
-  if (status !== undefined) all = all.where('status', '=', status)
-  if (errorCode !== undefined) all = all.where(isWanted(errorCode, hasErrorCode))
-  if (inputKind !== undefined) all = all.where(isWanted(inputKind, waitsFor))
   if (since !== undefined) all = all.where('updated_at', '>=', since)
+  const filter: Filter = (some) => {
+    some = some.where(isIn(scope))
+    if (status !== undefined) some = some.where('status', '=', status)
+    if (errorCode !== undefined)
+      some = some.where(
+        isWanted(errorCode, (run, code) => hasJson(run, from, 'error', `"code":${JSON.stringify(code)}`))
+      )
+    return inputKind === undefined ? some : some.where(isWanted(inputKind, waitsFor))
+  }
   const rest = cursor === undefined ? all : all.where(isAfter('updated_at', cursor))
-  const page = await readPage(db, rest, 'updated_at', limit)
-  const { total } = await all.select((run) => run.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const columns = ['status', ...(errorCode && from === 'run' ? (['error'] as const) : [])] as const
+  const page = await readPage(db, sources, { all: rest, filter, columns, time: 'updated_at' }, limit)
+  const counted = scanned(db, sources, { all, filter, columns, time: 'updated_at' })
+  const { total } = await counted
+    .select((run) => run.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   return { ...page, total }
+}
+
+const isOther = (status: RunStatus | undefined) => status !== undefined && status !== 'completed'
+
+// The tables of unfinished and failed runs have few, that of all has most of the completed ones.
+function sourceOf(
+  { open, ended }: RunSources,
+  owner: string | undefined,
+  status: RunStatus | undefined
+): Source {
+  if (!isOther(status)) return 'run'
+  if (!isTerminalStatus(status)) return open
+  return owner === undefined ? 'run' : ended
+}
+
+function selectFrom(db: Kysely<Tables>, from: Source) {
+  return db.selectFrom(`${from} as run` as 'run')
+}
+
+const textOf = ({ key, value }: MetadataFilter) => `${JSON.stringify(key)}:${JSON.stringify(value)}`
+
+// The id of a listed run. A reference of Kysely's would name the table of that name.
+const LISTED_ID = sql<string>`run.run_id`
+
+// What only the row of a run has.
+function columnOf(run: Expressions, from: Source, column: 'metadata' | 'error') {
+  if (from === 'run') return sql.ref<string | null>(column)
+  return run.selectFrom('run as whole').select(`whole.${column}`).where('whole.run_id', '=', LISTED_ID)
+}
+
+// Within a JSON text every quotation mark is escaped, so that no other text imitates this one.
+function hasJson(
+  run: Expressions,
+  from: Source,
+  column: 'metadata' | 'error',
+  json: string
+): Expression<SqlBool> {
+  const pattern = `%${json.replaceAll(/[!%_]/g, '!$&')}%`
+  return sql<SqlBool>`coalesce(${columnOf(run, from, column)}, '') like ${pattern} escape '!'`
 }
 
 function isWanted<T>(
@@ -164,18 +201,12 @@ function isWanted<T>(
   return (run) => ('is' in wanted ? has(run, wanted.is) : run.not(has(run, wanted.isNot)))
 }
 
-// Within a JSON text every quotation mark is escaped, so that no message imitates a code.
-function hasErrorCode(_run: Expressions, code: string): Expression<SqlBool> {
-  const pattern = `%"code":${JSON.stringify(code).replaceAll(/[!%_]/g, '!$&')}%`
-  return sql<SqlBool>`coalesce(error, '') like ${pattern} escape '!'`
-}
-
 function waitsFor(run: Expressions, kind: InputKind): Expression<SqlBool> {
   return run.exists(
     run
       .selectFrom('run_input')
       .select('run_input.input_id')
-      .whereRef('run_input.run_id', '=', 'run.run_id')
+      .where('run_input.run_id', '=', LISTED_ID)
       .where('run_input.answer', 'is', null)
       .where('run_input.kind', '=', kind)
   )
@@ -184,12 +215,14 @@ function waitsFor(run: Expressions, kind: InputKind): Expression<SqlBool> {
 /** The ids of the runs of a person. */
 export async function listOwnedRuns(
   db: Kysely<Tables>,
+  sources: RunSources,
   { owner, session, unfinished, limit }: OwnedRunQuery
 ): Promise<string[]> {
+  const from = unfinished === true ? sources.open : session === undefined ? 'run' : sources.changed
   const select = (person: 'owner' | 'user_id') => {
-    let query = db.selectFrom('run').select('run_id').where(person, '=', owner)
+    let query = selectFrom(db, from).select('run_id').where(person, '=', owner)
     if (person === 'owner') query = query.where('user_id', 'is', null)
-    if (unfinished !== undefined) query = query.where('ended_at', unfinished ? 'is' : 'is not', null)
+    if (unfinished !== undefined) query = query.where('status', unfinished ? 'not in' : 'in', TERMINAL)
     if (session === undefined) return query
     const { registry, kind, name, sessionId } = session
     query = query.where('session_id', '=', sessionId).where('registry', '=', registry)
@@ -198,7 +231,9 @@ export async function listOwnedRuns(
   const found: string[] = []
   for (const person of ['owner', 'user_id'] as const)
     if (found.length < limit) {
+      // In the order of an index: to read the table instead may mean to read much that is removed.
       const rows = await select(person)
+        .orderBy(person === 'owner' ? 'created_at' : 'run_id')
         .limit(limit - found.length)
         .execute()
       found.push(...rows.map(({ run_id }) => run_id))
@@ -215,6 +250,7 @@ export async function listLeftRuns(db: Kysely<Tables>, { limit, cursor }: LeftQu
     .where('status', 'in', UNFINISHED)
     .where(isNotCompleted)
     .where('epoch', '>', 0)
+    .where(isKnownFormat)
   if (after !== undefined)
     query = query.where((run) =>
       run(run.refTuple('created_at', 'run_id'), '>', run.tuple(after.at, after.runId))
@@ -240,39 +276,78 @@ function isAfter(time: Time, cursor: string) {
   return (run: Expressions) => run(run.refTuple(time, 'run_id'), '<', run.tuple(at, runId))
 }
 
+type Runs = SelectQueryBuilder<Tables, 'run', object>
+type Filter = (runs: Runs) => Runs
+
+/** What a list selects. */
+interface Listed {
+  /** What an index finds. */
+  readonly all: Runs
+  /** Leaves those of it that are wanted. */
+  readonly filter: Filter
+  /** What that needs, beside what every list has. */
+  readonly columns: readonly ('status' | 'metadata' | 'error')[]
+  readonly time: Time
+}
+
+// Filters only so many runs, so that no page reads a whole index for a few.
+function scanned(
+  db: Kysely<Tables>,
+  { maxScanned }: RunSources,
+  { all, filter, columns, time }: Listed
+): Runs {
+  if (maxScanned === Infinity) return filter(all)
+  const some = inOrder(all, time)
+    .select(['run_id', time, 'registry', 'kind', 'name', ...columns])
+    .limit(maxScanned)
+  return filter(db.selectFrom(some.as('run')) as Runs)
+}
+
+function inOrder(runs: Runs, time: Time): Runs {
+  return runs.orderBy(time, 'desc').orderBy('run_id', 'desc')
+}
+
 // An index covers the ids; other columns would be read from the table for every candidate.
 async function readPage(
   db: Kysely<Tables>,
-  query: SelectQueryBuilder<Tables, 'run', object>,
-  time: Time,
+  sources: RunSources,
+  listed: Listed,
   limit: number
 ): Promise<RunPage> {
-  const ids = query
+  const { all, time } = listed
+  const ids = inOrder(scanned(db, sources, listed), time)
     .select('run_id')
-    .orderBy(time, 'desc')
-    .orderBy('run_id', 'desc')
     .limit(limit + 1)
   const found = await readRows(db, ids, time)
   const { page, nextCursor } = pageOf(found, limit, (row) => ({ at: row[time], runId: row.run_id }))
-  return { runs: await toSummaries(db, page), nextCursor }
-}
-
-async function readSummaries(db: Kysely<Tables>, ids: readonly string[], time: Time): Promise<RunSummary[]> {
-  if (ids.length === 0) return []
-  return toSummaries(db, await readRows(db, ids, time))
+  const runs = await toSummaries(db, page)
+  if (nextCursor !== null || sources.maxScanned === Infinity) return { runs, nextCursor }
+  const [end] = await inOrder(all, time)
+    .select(['run_id', time])
+    .offset(sources.maxScanned - 1)
+    .limit(1)
+    .execute()
+  if (end === undefined) return { runs, nextCursor }
+  // New runs may have moved the end towards the beginning of the page.
+  const last = page.at(-1)
+  const isBefore =
+    last !== undefined && (last[time] < end[time] || (last[time] === end[time] && last.run_id < end.run_id))
+  const { [time]: at, run_id: runId } = isBefore ? last : end
+  return { runs, nextCursor: formatRunCursor({ at, runId }) }
 }
 
 function readRows(
   db: Kysely<Tables>,
-  ids: readonly string[] | SelectQueryBuilder<Tables, 'run', { run_id: string }>,
+  ids: SelectQueryBuilder<Tables, 'run', { run_id: string }>,
   time: Time
 ): Promise<ListedRow[]> {
+  const listed = LISTED.map((column) => `run.${column}` as const)
   return db
     .selectFrom('run')
-    .select(LISTED)
-    .where('run_id', 'in', ids)
-    .orderBy(time, 'desc')
-    .orderBy('run_id', 'desc')
+    .innerJoin(ids.as('page'), 'page.run_id', 'run.run_id')
+    .select(listed)
+    .orderBy(`run.${time}`, 'desc')
+    .orderBy('run.run_id', 'desc')
     .execute()
 }
 

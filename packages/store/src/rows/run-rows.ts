@@ -1,4 +1,5 @@
 import {
+  RUN_FORMAT,
   isTerminalStatus,
   toStoredError,
   type LeftTurn,
@@ -12,7 +13,7 @@ import {
   type StoredSteer
 } from '@svc/contract'
 import { RUN_ERR_DAMAGED, RUN_ERR_FENCED } from '@svc/contract/errors'
-import type { Insertable, Kysely, Selectable } from 'kysely'
+import { sql, type Insertable, type Kysely, type Selectable } from 'kysely'
 import { Refused } from '../commit.ts'
 import { parseLarge, parseStored, RESULT } from '../encoding/values.ts'
 import type { Tables } from '../tables.ts'
@@ -20,6 +21,9 @@ import { readInputs } from './input-rows.ts'
 
 /** States that never change. */
 export const TERMINAL: RunStatus[] = ['completed', 'failed', 'canceled']
+
+/** Selects runs that this release can continue. */
+export const isKnownFormat = sql<boolean>`coalesce(format, 1) <= ${sql.lit(RUN_FORMAT)}`
 
 /** All other states. */
 export const UNFINISHED: RunStatus[] = ['submitted', 'working', 'input-required']
@@ -47,6 +51,7 @@ export function toRunRow(run: StoredRun): Insertable<Tables['run']> {
     updated_at: run.updatedAt,
     status: run.status,
     epoch: run.epoch,
+    format: run.format,
     result: run.result && JSON.stringify(run.result),
     error: run.error && JSON.stringify(run.error),
     bytes: 0,
@@ -114,6 +119,7 @@ export function toRunHead(
     updatedAt: row.updated_at,
     status: error === undefined ? 'failed' : row.status,
     epoch: row.epoch,
+    format: row.format ?? 1,
     error: error === undefined ? damaged() : error,
     cancelRequested: row.cancel_at !== null,
     leftTurn: row.left_turn === null ? null : (parseStored<LeftTurn>(row.left_turn) ?? null)

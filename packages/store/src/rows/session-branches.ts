@@ -94,6 +94,20 @@ export async function requireTurn(db: Kysely<Tables>, sessionKey: string, runId:
   return found
 }
 
+/** The message that a turn of a session follows; undefined if the session does not have the turn. */
+export async function findBefore(
+  db: Kysely<Tables>,
+  sessionKey: string,
+  turnId: string
+): Promise<Place | undefined> {
+  const messages = db.selectFrom('session_message').select('seq').where('session_key', '=', sessionKey)
+  const first = await messages.where('turn_id', '=', turnId).orderBy('seq').limit(1).executeTakeFirst()
+  if (first === undefined) return undefined
+  const [row] = await selectBranches(db, { key: sessionKey, seq: first.seq }, 1).execute()
+  if (row?.first_seq === first.seq) return { key: row.parent_key, seq: row.parent_seq }
+  return { key: sessionKey, seq: first.seq - 1 }
+}
+
 /** The numbers of the messages that a run saved in a session, newest first. */
 async function seqsOfRun(db: Kysely<Tables>, sessionKey: string, runId: string): Promise<number[]> {
   const messages = db.selectFrom('session_message').select('seq').where('session_key', '=', sessionKey)
@@ -257,7 +271,12 @@ async function forkMembers(
     const place = (await findPlace(db, member.session_key, from)) ?? (await findLast(db, member.session_key))
     const key = parseSessionKey(member.session_key)!
     if (place.seq === 0 || (await exists(db, sessionKeyText({ ...key, sessionId })))) continue
-    await insertFork(db, { ...member, title: null, metadata: null, listed: 0 }, sessionId, place)
+    await insertFork(
+      db,
+      { ...member, title: null, metadata: null, settings: null, listed: 0 },
+      sessionId,
+      place
+    )
   }
 }
 
@@ -267,13 +286,13 @@ async function insertFork(
   sessionId: string,
   { key, seq }: Place
 ): Promise<void> {
-  const { registry, owner, kind, name, title, metadata, listed } = session
+  const { registry, owner, kind, name, title, metadata, settings, listed } = session
   const own: SessionKey = { registry, owner, kind, name, sessionId }
   const sessionKey = sessionKeyText(own)
   const turns = await countTurns(db, { key, seq })
   // The number after the last shared message stands for the place of the fork.
   const first = seq === 0 ? 0 : seq + 1
-  const row = { ...toSessionRow(sessionKey, own, Date.now()), title, metadata, listed, turns }
+  const row = { ...toSessionRow(sessionKey, own, Date.now()), title, metadata, settings, listed, turns }
   await db
     .insertInto('session')
     .values({ ...row, last_seq: first, last_ordinal: 0 })

@@ -1,6 +1,7 @@
 import {
   parseSessionKey,
   RUNNABLE_KINDS,
+  sessionKeyText,
   type RunnableKey,
   type RunScope,
   type SessionKey,
@@ -9,6 +10,7 @@ import {
   type SessionQuery,
   type StoredSession
 } from '@svc/contract'
+import { RUN_ERR_SESSION_EXISTS } from '@svc/contract/errors'
 import { formatSessionCursor, parseSessionCursor } from '@svc/contract/stores'
 import { sql, type ExpressionBuilder, type Kysely, type Selectable } from 'kysely'
 import type { Tables } from '../tables.ts'
@@ -18,8 +20,8 @@ import { parseMetadata } from './run-rows.ts'
 type Expressions = ExpressionBuilder<Tables, 'run'>
 
 /** A condition: the run, or the session, is in a scope. */
-export function isIn({ runnables, registry }: RunScope, table: 'run' | 'session' = 'run') {
-  const column = `${table}.kind` as 'run.kind'
+export function isIn({ runnables, registry }: RunScope, of: 'kind' | 'r.kind' = 'kind') {
+  const column = of as 'kind'
   return (run: Expressions) => {
     const byRegistry = Map.groupBy(runnables, (each) => each.registry)
     const named = Array.from(byRegistry, ([id, all]) =>
@@ -34,11 +36,7 @@ export function isIn({ runnables, registry }: RunScope, table: 'run' | 'session'
   }
 }
 
-function isOneOf(
-  run: Expressions,
-  runnables: readonly Pick<RunnableKey, 'kind' | 'name'>[],
-  column: 'run.kind'
-) {
+function isOneOf(run: Expressions, runnables: readonly Pick<RunnableKey, 'kind' | 'name'>[], column: 'kind') {
   const byKind = Map.groupBy(runnables, ({ kind }) => kind)
   const each = Array.from(byKind, ([kind, all]) => {
     const names = all.map(({ name }) => name)
@@ -64,6 +62,9 @@ const LISTED = [
 ] as const
 // Worded like the condition of a partial index, so that SQLite uses it.
 const IS_LISTED = sql<boolean>`listed = 1`
+
+// Sessions that a page looks at: after that even a short one has a cursor.
+const MAX_SCANNED = 20_000
 
 type ListedRow = Pick<Selectable<Tables['session']>, (typeof LISTED)[number]> & { active: string | null }
 
@@ -96,31 +97,49 @@ export async function listSessions(
   db: Kysely<Tables>,
   { owner, scope, kind, name, sessionId, limit, cursor }: SessionQuery
 ): Promise<SessionPage> {
-  const isInScope = isIn(scope, 'session')
-  let query = selectListed(db).where((row) => isInScope(row as never))
-  if (kind !== undefined) query = query.where('kind', '=', kind)
-  if (name !== undefined) query = query.where('name', '=', name)
-  if (sessionId === undefined) query = query.where('owner', '=', owner)
+  let all = db.selectFrom('session').where(IS_LISTED)
+  if (sessionId === undefined) all = all.where('owner', '=', owner)
   else {
     // Few have one id. With the owner as a condition of its own, the index of the list would be read to its end.
     const named = db.selectFrom('session').select('session_key').where('owner', '=', owner)
-    query = query.where('session_key', 'in', named.where('session_id', '=', sessionId))
+    all = all.where('session_key', 'in', named.where('session_id', '=', sessionId))
   }
   if (cursor !== undefined) {
     const { at, key } = parseSessionCursor(cursor)
-    query = query.where((row) => row(row.refTuple('updated_at', 'session_key'), '<', row.tuple(at, key)))
+    all = all.where((row) => row(row.refTuple('updated_at', 'session_key'), '<', row.tuple(at, key)))
   }
-  const rows = await query
+  const inOrder = all.orderBy('updated_at', 'desc').orderBy('session_key', 'desc')
+  // An index covers these columns.
+  const scanned = inOrder.select(['session_key', 'updated_at', 'registry', 'kind', 'name']).limit(MAX_SCANNED)
+  let wanted = db.selectFrom(scanned.as('found')).where(isIn(scope) as never)
+  if (kind !== undefined) wanted = wanted.where('kind', '=', kind)
+  if (name !== undefined) wanted = wanted.where('name', '=', name)
+  const rows = await selectListed(db)
+    .innerJoin(
+      wanted
+        .select('session_key as key')
+        .orderBy('updated_at', 'desc')
+        .orderBy('session_key', 'desc')
+        .limit(limit + 1)
+        .as('page'),
+      'page.key',
+      'session.session_key'
+    )
     .orderBy('updated_at', 'desc')
     .orderBy('session_key', 'desc')
-    .limit(limit + 1)
     .execute()
   const page = rows.slice(0, limit)
-  const last = page.at(-1)
+  const [last] =
+    rows.length > limit
+      ? page.slice(-1)
+      : await inOrder
+          .select(['session_key', 'updated_at'])
+          .offset(MAX_SCANNED - 1)
+          .limit(1)
+          .execute()
   return {
     sessions: page.map(toStored),
-    nextCursor:
-      last && rows.length > limit ? formatSessionCursor({ at: last.updated_at, key: last.session_key }) : null
+    nextCursor: last ? formatSessionCursor({ at: last.updated_at, key: last.session_key }) : null
   }
 }
 
@@ -163,6 +182,24 @@ export function toSessionRow(
     created_at: now,
     updated_at: now
   }
+}
+
+/** Begins a listed session. @throws RUN_ERR_SESSION_EXISTS */
+export async function createSession(
+  db: Kysely<Tables>,
+  key: SessionKey,
+  change: Partial<Pick<Selectable<Tables['session']>, 'title' | 'metadata' | 'settings'>>
+): Promise<StoredSession> {
+  const sessionKey = sessionKeyText(key)
+  const row = { ...toSessionRow(sessionKey, key, Date.now()), ...change, listed: 1 }
+  const inserted = await db
+    .insertInto('session')
+    .values({ ...row, turns: 0, last_seq: 0, last_ordinal: 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('session_key')
+    .executeTakeFirst()
+  if (inserted === undefined) throw new RUN_ERR_SESSION_EXISTS(key.sessionId)
+  return (await findSession(db, sessionKey))!
 }
 
 /** A condition: the id of a session is this one, or that of one of its steps, as ranges of an index. */

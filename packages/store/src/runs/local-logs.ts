@@ -100,6 +100,8 @@ export interface LocalLog {
   isEnding: boolean
   /** True once the last entry is here. */
   isOver: boolean
+  /** The `seq` of the last entry that this process has written; 0 for none. */
+  written: number
   /** Bytes of appends that no change of the run's record has counted yet. */
   uncounted: number
   /** The last `seq` of another node's log for which readers were woken by a look. */
@@ -116,6 +118,8 @@ export class LocalLogs {
   readonly #logs = new Map<string, LocalLog>()
   // Own logs that keep entries without a reader.
   readonly #newest = new Set<string>()
+  // Unfinished runs of this process that are to be resumed or ended.
+  readonly #abandoned = new Set<string>()
 
   get(runId: string): LocalLog | undefined {
     return this.#logs.get(runId)
@@ -127,6 +131,8 @@ export class LocalLogs {
     log.tail.reset(isNew ? 0 : undefined)
     log.isOwn = true
     log.isEnding = false
+    log.written = 0
+    this.#abandoned.delete(runId)
     this.#newest.add(runId)
     if (this.#newest.size > MAX_UNFOLLOWED) this.#dropOldest()
   }
@@ -139,15 +145,38 @@ export class LocalLogs {
     this.#closeUnused(runId, log)
   }
 
-  /** Disowns every log. */
+  /** Disowns every log, and forgets what it had. */
   disownAll(): void {
+    this.forget()
+    this.#abandoned.clear()
     for (const [runId, { isOwn }] of this.#logs) if (isOwn) this.disown(runId)
+  }
+
+  /** Forgets what the logs had: the database may have less. */
+  forget(): void {
+    for (const { tail } of this.#logs.values()) tail.reset()
+  }
+
+  /** This process writes the log of an unfinished run no longer, and no other does yet. */
+  abandon(runId: string): void {
+    this.disown(runId)
+    this.#abandoned.add(runId)
+    this.wake(runId, true)
+  }
+
+  /** The last `seq` that this process has written of each unfinished log of its own; 0 if it does not know. */
+  written(): Map<string, number> {
+    const written = new Map(Array.from(this.#abandoned, (runId) => [runId, 0]))
+    for (const [runId, log] of this.#logs) if (log.isOwn && !log.isOver) written.set(runId, log.written)
+    return written
   }
 
   /** Adds what this process has committed, and wakes the readers. */
   appended(runId: string, entries: readonly LogEntry[], isEnd: boolean): void {
     const log = this.#logs.get(runId)
+    if (isEnd) this.#abandoned.delete(runId)
     if (log === undefined) return
+    log.written = entries.at(-1)?.seq ?? log.written
     if (log.followers.size > 0) log.tail.add(entries, FOLLOWED)
     else if (this.#newest.has(runId)) log.tail.add(entries, UNFOLLOWED)
     else log.tail.reset()
@@ -190,13 +219,11 @@ export class LocalLogs {
   }
 
   /** As `StreamLog.onFollowed`, for the readers in this process. */
-  onFollowed(runId: string, act: () => void): (() => void) | undefined {
+  onFollowed(runId: string, act: () => void): boolean {
     const log = this.#logs.get(runId)
-    if (log?.isOwn !== true || log.followers.size > 0) return undefined
+    if (log?.isOwn !== true || log.followers.size > 0) return false
     log.onFollowed = act
-    return () => {
-      if (log.onFollowed === act) log.onFollowed = undefined
-    }
+    return true
   }
 
   /** Wakes the readers of a log: it has news, or no more are to come. */
@@ -222,6 +249,7 @@ export class LocalLogs {
         isOwn: false,
         isEnding: false,
         isOver: false,
+        written: 0,
         uncounted: 0,
         lookedAt: 0
       }

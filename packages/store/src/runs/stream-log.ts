@@ -152,10 +152,7 @@ export function createStreamLog({ writer, logs, reads, wakeUps }: StreamLogHost)
   }
 
   return {
-    abandon(runId) {
-      logs.disown(runId)
-      logs.wake(runId, true)
-    },
+    abandon: (runId) => logs.abandon(runId),
     append,
     read(runId, after, limit) {
       const known = logs.read(runId, after, limit)
@@ -165,7 +162,7 @@ export function createStreamLog({ writer, logs, reads, wakeUps }: StreamLogHost)
         return entries
       })
     },
-    onFollowed: (runId, act) => (wakeUps.isFollowed(runId) ? undefined : logs.onFollowed(runId, act)),
+    onFollowed: (runId, act) => !wakeUps.isFollowed(runId) && logs.onFollowed(runId, act),
     follow(runId, follower) {
       const unfollow = logs.follow(runId, follower)
       if (logs.get(runId)?.isOwn !== true) wakeUps.announce(runId)

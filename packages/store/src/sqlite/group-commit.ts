@@ -71,10 +71,6 @@ export class GroupCommit implements Commit {
     return this.write(write)
   }
 
-  writeAlone<T>(_name: string, write: Write<T>): Promise<T> {
-    return this.write(write)
-  }
-
   async close(): Promise<void> {
     this.#closed = true
     await this.#working

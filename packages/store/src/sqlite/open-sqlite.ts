@@ -1,20 +1,22 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isTerminalStatus, randomId, type LogEntry, type ReadLimit } from '@svc/contract'
-import { entryFromJson, QueueWorkers, SessionFollowers } from '@svc/contract/stores'
+import { entryFromJson, SessionFollowers } from '@svc/contract/stores'
 import { createInProcessControlBus } from '@svc/registry/engine'
 import { Kysely, sql } from 'kysely'
-import type { Backend, Dispatch } from '../backend.ts'
+import type { Backend } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import { createBytesInFolder } from '../files/bytes-in-folder.ts'
 import { createBytesInMemory } from '../files/file-bytes.ts'
+import { countEnded } from '../maintenance/create-sweeps.ts'
 import { probe } from '../maintenance/probe.ts'
 import type { SqliteOptions } from '../options.ts'
-import { PART_BYTES, TERMINAL } from '../rows/run-rows.ts'
+import { isKnownFormat, PART_BYTES, TERMINAL } from '../rows/run-rows.ts'
 import { createWrittenCheckpoints, createWrittenRuns, LocalLogs } from '../runs/local-logs.ts'
 import { createSessionEntry, Reports } from '../runs/run-write.ts'
 import { createStreamLog, type LogReads, type LogWakeUps } from '../runs/stream-log.ts'
-import type { Tables } from '../tables.ts'
+import type { RunSources, Tables } from '../tables.ts'
 import { GroupCommit } from './group-commit.ts'
+import { createLocalDispatch } from './local-queue.ts'
 import { migrate } from './migrations/migrate.ts'
 import { createNodeSqliteDialect, openDatabase } from './open-database.ts'
 import { SqliteRunWriter } from './run-writer.ts'
@@ -61,7 +63,7 @@ function createLogReads(db: Kysely<Tables>): LogReads {
 /** What runs write into a database of this process only. */
 export interface OpenedRuns extends Pick<
   Backend,
-  'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'reports'
+  'log' | 'runs' | 'checkpoints' | 'sessionEntry' | 'writer' | 'reports'
 > {
   readonly logs: LocalLogs
 }
@@ -80,6 +82,7 @@ export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseS
   return {
     logs,
     log,
+    writer,
     reports,
     checkpoints: createWrittenCheckpoints(writer),
     sessionEntry: createSessionEntry(writer, new SessionFollowers()),
@@ -95,6 +98,7 @@ export function openRuns(db: Kysely<Tables>, commit: Commit, database: DatabaseS
             }))
             .where('run_id', '=', runId)
             .where('status', 'not in', TERMINAL)
+            .where(isKnownFormat)
             .returning('epoch')
             .executeTakeFirst()
         )
@@ -136,6 +140,15 @@ const KEPT = 4_096
 // Pages per call, so that other work runs between two calls.
 const SLICE = 1_000
 
+/** Where lists find runs in SQLite. */
+export const ALL_IN_RUN: RunSources = {
+  open: 'run',
+  ended: 'run',
+  changed: 'run',
+  maxScanned: Infinity,
+  aged: 'updated_at'
+}
+
 /** An open file or database in memory. */
 interface OpenedSqlite extends Backend {
   /** The names of the migrations that were pending. */
@@ -156,10 +169,12 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
   }
   const processId = randomId()
   const commit = new GroupCommit(db, opened.requireFile)
-  const { logs, log, runs, checkpoints, sessionEntry, reports } = openRuns(db, commit, database)
+  const { logs, log, runs, checkpoints, sessionEntry, writer, reports } = openRuns(db, commit, database)
   return {
     applied,
     db,
+    sources: ALL_IN_RUN,
+    countEnded: () => countEnded(db),
     commit,
     bytes:
       path === undefined
@@ -169,10 +184,11 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
     runs,
     checkpoints,
     sessionEntry,
+    writer,
     reports,
     // Only one process can open the file, so control messages never leave it.
     control: createInProcessControlBus(),
-    dispatch: createLocalDispatch(logs),
+    dispatch: createLocalDispatch(commit, logs),
     node: undefined,
     days: undefined,
     claimant: { id: () => processId, isShared: false },
@@ -194,23 +210,6 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
       await commit.close()
       await db.destroy()
     }
-  }
-}
-
-// Only this process adds runs.
-function createLocalDispatch(logs: LocalLogs): Dispatch {
-  const workers = new QueueWorkers()
-  return {
-    ready() {},
-    added() {},
-    planned() {},
-    left(runId) {
-      logs.disown(runId)
-      workers.look(1)
-    },
-    taken: (runId) => logs.own(runId, false),
-    serve: (concurrency, take) => workers.serve(concurrency, take),
-    look: () => workers.look()
   }
 }
 

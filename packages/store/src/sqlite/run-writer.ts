@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStatement } from 'kysely'
 import type { Commit } from '../commit.ts'
 import type {
+  Accepted,
   Append,
   ChangedRows,
   Creation,
@@ -10,10 +11,12 @@ import type {
   Reports,
   RunWrite,
   RunWriter,
-  Save
+  Save,
+  TurnWrite
 } from '../runs/run-write.ts'
 import { prepareStatement } from './open-database.ts'
 
+const ACCEPTED: Accepted = Object.freeze({})
 // Rows of one statement: each number of rows is another statement.
 const MAX_ROWS = 32
 
@@ -42,8 +45,8 @@ export class SqliteRunWriter implements RunWriter {
   }
 
   /** As `RunWriter.write`; no limit of an owner is checked, since only one process creates runs. */
-  write(write: RunWrite): Promise<boolean> {
-    return this.#commit.write(() => this.#perform(write))
+  write(write: RunWrite): Promise<Accepted | undefined> {
+    return this.#commit.write(() => (this.#perform(write) ? ACCEPTED : undefined))
   }
 
   #perform(write: RunWrite): boolean {
@@ -56,9 +59,13 @@ export class SqliteRunWriter implements RunWriter {
         return this.#append(write)
       case 'save':
         return this.#save(write)
-      default:
+      case 'turn':
+        return this.#saveTurn(write)
+      case 'forget':
         this.#run('delete from checkpoint where run_id = ?', write.runId)
         return true
+      default:
+        throw new Error('places are given in memory')
     }
   }
 
@@ -176,6 +183,40 @@ export class SqliteRunWriter implements RunWriter {
     return saved === 1
   }
 
+  #saveTurn({ runId, epoch, row, turnId, title, listed, messages, after }: TurnWrite): boolean {
+    const has = (sql: string, ...values: unknown[]) => this.#prepare(sql).all(values).length > 0
+    if (epoch !== null && !has('select 1 from run where run_id = ? and epoch = ?', runId, epoch)) return false
+    const key = row.session_key
+    const turn = 'select 1 from session_message where session_key = ? and turn_id = ? limit 1'
+    if (messages.length === 0 || has(turn, key, turnId)) return true
+    const lengthened = {
+      ...row,
+      created_at: row.updated_at,
+      title,
+      turns: 1,
+      last_seq: messages.length,
+      last_ordinal: 0,
+      listed
+    }
+    this.#insert(
+      'session',
+      [lengthened],
+      `on conflict (session_key) do update set title = case when turns = 0 then coalesce(title, excluded.title) else title end,
+        turns = turns + 1, last_seq = last_seq + excluded.last_seq, updated_at = excluded.updated_at, listed = max(listed, excluded.listed)`
+    )
+    const [session] = this.#prepare('select last_seq from session where session_key = ?').all([key])
+    const first = (session as { last_seq: number }).last_seq - messages.length + 1
+    if (after !== undefined && (after.key !== key || after.seq < first - 1))
+      this.#insert('session_branch', [
+        { session_key: key, first_seq: first, parent_key: after.key, parent_seq: after.seq }
+      ])
+    this.#insert(
+      'session_message',
+      messages.map((message, index) => ({ session_key: key, seq: first + index, turn_id: turnId, message }))
+    )
+    return true
+  }
+
   // Returns the number of rows that were inserted.
   #insert(table: string, rows: readonly Row[], conflict = ''): number {
     let inserted = 0
@@ -188,7 +229,7 @@ export class SqliteRunWriter implements RunWriter {
   }
 
   #insertOf(table: string, rows: readonly Row[], conflict: string): Insert {
-    const key = `${table} ${rows.length}`
+    const key = `${table} ${rows.length} ${conflict}`
     let insert = this.#inserts.get(key)
     if (insert === undefined) {
       const columns = Object.keys(rows[0]!)

@@ -21,7 +21,7 @@ export interface ScheduleParts {
   readonly db: Kysely<Tables>
   readonly commit: Commit
   readonly claimant: Claimant
-  /** Notices when a schedule is due, and when the run that it has queued may begin. */
+  /** Tells other processes of schedules, and begins the runs that they queue. */
   readonly dispatch: Dispatch
   readonly skipDamaged: SkipDamaged
   readonly sweep: ScheduleStore['sweep']
@@ -34,12 +34,11 @@ export function createScheduleStore(parts: ScheduleParts): ScheduleStore {
     rows.flatMap((row) => toSchedule(row) ?? skipDamaged('schedule', row.schedule_id) ?? [])
   return {
     async create(schedule, maxPerOwner) {
-      await dispatch.ready()
       await commit.write(async (trx) => {
         await requirePlace(trx, schedule.owner, maxPerOwner)
         await trx.insertInto('schedule').values(toRow(schedule)).execute()
-        await dispatch.planned(trx, schedule.scheduleId, schedule.nextAt)
       })
+      dispatch.planned()
     },
     async get(scheduleId) {
       const row = db.selectFrom('schedule').selectAll().where('schedule_id', '=', scheduleId)
@@ -67,25 +66,22 @@ export function createScheduleStore(parts: ScheduleParts): ScheduleStore {
       return { schedules: toSchedules(page), nextCursor }
     },
     async change(schedule, maxPerOwner) {
-      await dispatch.ready()
       const { scheduleId, owner, revision, endedAt } = schedule
-      return commit.write(async (trx) => {
+      const isChanged = await commit.write(async (trx) => {
         const stored = trx.selectFrom('schedule').select('ended_at').where('schedule_id', '=', scheduleId)
         const earlier = await stored.where('revision', '=', revision - 1).executeTakeFirst()
         if (earlier === undefined) return false
         if (earlier.ended_at !== null && endedAt === null) await requirePlace(trx, owner, maxPerOwner)
         await trx.updateTable('schedule').set(toRow(schedule)).where('schedule_id', '=', scheduleId).execute()
-        await dispatch.planned(trx, scheduleId, schedule.nextAt)
         return true
       })
+      if (isChanged) dispatch.planned()
+      return isChanged
     },
     async remove(scheduleId) {
-      await dispatch.ready()
       return commit.write(async (trx) => {
         const gone = trx.deleteFrom('schedule').where('schedule_id', '=', scheduleId)
-        const { numDeletedRows } = await gone.executeTakeFirst()
-        if (numDeletedRows === 1n) await dispatch.planned(trx, scheduleId, null)
-        return numDeletedRows === 1n
+        return (await gone.executeTakeFirst()).numDeletedRows === 1n
       })
     },
     async nextAt(runnables) {
@@ -111,7 +107,6 @@ export function createScheduleStore(parts: ScheduleParts): ScheduleStore {
       return toSchedules(await due.execute())
     },
     async fire({ scheduleId, nextAt, revision }, state, start) {
-      await dispatch.ready()
       const isFired = await commit.writeAmongOthers(async (trx) => {
         const { numUpdatedRows } = await trx
           .updateTable('schedule')
@@ -121,10 +116,7 @@ export function createScheduleStore(parts: ScheduleParts): ScheduleStore {
           .where('next_at', '=', nextAt)
           .executeTakeFirst()
         if (numUpdatedRows === 0n) return false
-        await dispatch.planned(trx, scheduleId, state.nextAt)
-        if (start === undefined) return true
-        await putQueued(trx, start, claimant.isShared)
-        await dispatch.added(trx)
+        if (start !== undefined) await putQueued(trx, start, claimant.isShared)
         return true
       })
       if (isFired && start !== undefined) dispatch.left(start.run.runId)
@@ -140,7 +132,7 @@ export function createScheduleStore(parts: ScheduleParts): ScheduleStore {
           .execute()
       )
     },
-    ...(dispatch.onDue && { onDue: dispatch.onDue }),
+    ...(dispatch.onPlanned && { onPlanned: dispatch.onPlanned }),
     sweep
   }
 }

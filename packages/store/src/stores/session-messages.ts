@@ -11,8 +11,8 @@ import {
 } from '../rows/session-branches.ts'
 import type { Tables } from '../tables.ts'
 
-// Larger messages, in bytes, are read one by one.
-const MAX_PAGED = 65_536
+/** Larger messages, in bytes, are read one by one. */
+export const MAX_PAGED = 65_536
 
 /** A message, and whose row has it: of another session if that is shared with a fork. */
 export interface PlacedMessage extends StoredMessage {
@@ -32,6 +32,9 @@ export interface ReadFrom {
   /** Called before a large message is read. */
   readonly admit?: ((bytes: number) => unknown) | undefined
 }
+
+/** The newest messages of a session, as JSON and newest first; undefined if it has branches, or large ones among them. */
+export type NewestMessages = (sessionKey: string, limit: number) => Promise<readonly string[] | undefined>
 
 interface MessageRow extends Place {
   readonly turnId: string

@@ -34,7 +34,7 @@ export function createBrowserStateStore(
       return state
     },
     save: (session, state, fence) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         await requireEpoch(trx, fence, commit.isShared)
         const sessionKey = sessionKeyText(session)
         const { owner, sessionId } = session
@@ -46,7 +46,7 @@ export function createBrowserStateStore(
           .execute()
       }),
     remove: (session) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         await trx.deleteFrom('browser_state').where('session_key', '=', sessionKeyText(session)).execute()
       }),
     keys: (query) => findSessionKeys(db, 'browser_state', query)
@@ -68,7 +68,7 @@ export function createRemoteSessionStore(db: Kysely<Tables>, commit: Commit): Re
       return { contextId, ...(taskId !== null && { taskId }) }
     },
     save: (key, remote, { contextId, taskId = null }, fence) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         await requireEpoch(trx, fence, commit.isShared)
         const { owner, sessionId } = key
         const row = { context_id: contextId, task_id: taskId, updated_at: Date.now() }
@@ -79,7 +79,7 @@ export function createRemoteSessionStore(db: Kysely<Tables>, commit: Commit): Re
           .execute()
       }),
     remove: (key, remote) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         const all = trx.deleteFrom('remote_session').where('session_key', '=', sessionKeyText(key))
         await (remote === undefined ? all : all.where('remote', '=', remote)).execute()
       }),

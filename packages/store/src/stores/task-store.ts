@@ -106,7 +106,7 @@ function createPushes(
     },
     async recordPush(taskId, configId, pushed) {
       const nodeId = await claimant.id()
-      return commit.write(async (trx) => {
+      return commit.writeAmongOthers(async (trx) => {
         const { numUpdatedRows } = await trx
           .updateTable('push_config')
           .set({ pushed })
@@ -133,7 +133,7 @@ function createPushes(
       return rows.flatMap(({ config_id, config }) => toConfig(taskId, config_id, config) ?? [])
     },
     removePushConfig: (taskId, configId) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         const { numDeletedRows } = await trx
           .deleteFrom('push_config')
           .where('task_id', '=', taskId)
@@ -165,11 +165,11 @@ export function createTaskStore(
   return {
     taskOfMessage: (registry, owner, messageId) => taskOfMessage(db, { registry, owner }, messageId),
     create: (task, messageId) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         const known = await taskOfMessage(trx, task, messageId)
         if (known !== undefined) return known
         const { taskId, contextId, registry, owner, agentName, createdAt, messages } = task
-        await trx
+        const { numInsertedOrUpdatedRows: added } = await trx
           .insertInto('task')
           .values({
             task_id: taskId,
@@ -179,25 +179,22 @@ export function createTaskStore(
             agent_name: agentName,
             created_at: createdAt
           })
-          .execute()
-        await insertMessage(trx, task, messageId, 1, messages[0])
-        return taskId
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow()
+        if (await insertMessage(trx, task, messageId, messages[0])) return taskId
+        // Another process has kept the message meanwhile, in this task or in another one.
+        if (added === 1n) await trx.deleteFrom('task').where('task_id', '=', taskId).execute()
+        return (await taskOfMessage(trx, task, messageId))!
       }),
     async get(taskId) {
       const rows = await db.selectFrom('task').selectAll().where('task_id', '=', taskId).execute()
       return (await readTasks(rows))[0]
     },
     addMessage: (taskId, messageId, message) =>
-      commit.write(async (trx) => {
-        const task = await senderOf(trx, taskId)
+      commit.writeAmongOthers(async (trx) => {
+        const task = await senderOf(trx, taskId, commit.isShared)
         if (task === undefined || (await taskOfMessage(trx, task, messageId)) !== undefined) return false
-        const { last } = await trx
-          .selectFrom('task_message')
-          .select(({ fn, lit }) => fn.coalesce(fn.max('seq'), lit(0)).as('last'))
-          .where('task_id', '=', taskId)
-          .executeTakeFirstOrThrow()
-        await insertMessage(trx, { ...task, taskId }, messageId, last + 1, message)
-        return true
+        return insertMessage(trx, { ...task, taskId }, messageId, message)
       }),
     async lastOfContext(registries, owner, contextId) {
       const row = await newest(db)
@@ -227,7 +224,7 @@ export function createTaskStore(
     },
     ...createPushes(db, commit, claimant, skipDamaged),
     remove: (taskId) =>
-      commit.write(async (trx) => {
+      commit.writeAmongOthers(async (trx) => {
         await trx.deleteFrom('task').where('task_id', '=', taskId).execute()
       })
   }
@@ -240,9 +237,10 @@ function newest(db: Kysely<Tables>) {
 /** The sender of a task's messages, and its registry. */
 type Sender = Pick<StoredTask, 'registry' | 'owner'>
 
-async function senderOf(db: Kysely<Tables>, taskId: string): Promise<Sender | undefined> {
+// Locks the task if other processes number its messages too.
+async function senderOf(db: Kysely<Tables>, taskId: string, isShared: boolean): Promise<Sender | undefined> {
   const task = db.selectFrom('task').select(['registry', 'owner']).where('task_id', '=', taskId)
-  return task.executeTakeFirst()
+  return (isShared ? task.forUpdate() : task).executeTakeFirst()
 }
 
 async function taskOfMessage(
@@ -259,22 +257,31 @@ async function taskOfMessage(
   return (await message.executeTakeFirst())?.task_id
 }
 
+/** Adds a message to a task, as its last one; false if its owner has sent it already. */
 async function insertMessage(
   db: Kysely<Tables>,
   { registry, owner, taskId }: Sender & Pick<StoredTask, 'taskId'>,
   messageId: string,
-  seq: number,
   message: unknown
-): Promise<void> {
+): Promise<boolean> {
+  const { last } = await db
+    .selectFrom('task_message')
+    .select(({ fn, lit }) => fn.coalesce(fn.max('seq'), lit(0)).as('last'))
+    .where('task_id', '=', taskId)
+    .executeTakeFirstOrThrow()
   const row = {
     registry,
     owner,
     message_id: messageId,
     task_id: taskId,
-    seq,
+    seq: last + 1,
     message: JSON.stringify(message)
   }
-  await db.insertInto('task_message').values(row).execute()
+  const inserting = db.insertInto('task_message').values(row)
+  const { numInsertedOrUpdatedRows } = await inserting
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
 }
 
 async function withMessages(

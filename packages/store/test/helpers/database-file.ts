@@ -40,6 +40,8 @@ export async function upgradeFile(
   upgrade: (db: Kysely<never>, migrations: Migrations) => Promise<unknown> = migrate
 ): Promise<void> {
   const opened = openDatabase({ path: file, durability: 'normal' })
+  // What a process wrote outlives it; only a machine that fails needs it on the disk.
+  opened.database.prepare('pragma synchronous = off').all()
   const db = new Kysely<never>({ dialect: createNodeSqliteDialect(opened) })
   try {
     await upgrade(db, migrations)

@@ -89,6 +89,30 @@ await eachStore(t, async (t, open) => {
     await store.close()
   })
 
+  t.test('a session that is used stays, however long ago it began', async (t) => {
+    const store = await keep({ sessionMaxAge: 60_000 })
+    const realNow = Date.now
+    t.teardown(() => void (Date.now = realNow))
+    const begun = realNow()
+    const say = async (sessionId: string, seconds: number) => {
+      Date.now = () => begun + seconds * 1_000
+      await store.sessions.append({ ...key, sessionId }, `${seconds}`, [{ role: 'user', content: 'Hi' }])
+      Date.now = realNow
+    }
+    const sweep = async (seconds: number) => store.sessions.sweep(begun + seconds * 1_000)
+    for (let index = 0; index < 150; index++) await say(`used ${index}`, 0)
+    await say('left', 1)
+    for (let index = 0; index < 150; index++) await say(`used ${index}`, 50)
+    t.equal(await sweep(55), 0)
+    t.equal(await sweep(70), 1, 'the one that was left')
+    t.equal(await sweep(105), 0)
+    await say('used 7', 100)
+    t.equal(await sweep(115), 149)
+    t.equal((await store.sessions.load({ ...key, sessionId: 'used 7' }, 9)).length, 3)
+    t.equal(await sweep(165), 1)
+    await store.close()
+  })
+
   t.test('sessions are kept for 30 days by default, and forever with 0', async (t) => {
     for (const [retention, removed] of [
       [{ sessionMaxAge: 0 }, [0, 0]],

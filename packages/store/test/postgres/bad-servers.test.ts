@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunLog } from '@svc/registry'
 import { codeOf, storedRun, textEntry } from '@svc/testing'
@@ -6,6 +7,10 @@ import { startPostgres, startProxy, type Postgres } from '@tools/postgres'
 import { createStore, type Store } from '@svc/store'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
+
+const MIGRATIONS = readdirSync(new URL('../../src/postgres/migrations', import.meta.url))
+  .flatMap((file) => /^\d{4}-.*(?=\.ts$)/.exec(file) ?? [])
+  .toSorted()
 
 const CONNECTIONS = 12
 const settings = { max_connections: CONNECTIONS, superuser_reserved_connections: 0 }
@@ -134,6 +139,39 @@ t.test('servers', { skip: server instanceof Error && server.message }, async (t)
     t.ok(await admin.query('select 1'))
   })
 
+  await t.test(
+    'more nodes than the server has connections for: some serve, the others do once these are gone',
+    async (t) => {
+      const admin = await connect(t, url)
+      const options = { url, schema: 'many_nodes', pool: 2 }
+      const connections = async () => {
+        const { rows } = await admin.query<{ count: number }>(
+          `select count(*)::int from pg_stat_activity where application_name = 'svc-store'`
+        )
+        return rows[0]!.count
+      }
+      const first = await createStore(options)
+      const runs = Array.from({ length: 20 }, () => storedRun())
+      await Promise.all(runs.map(async (run) => first.runs.create(run)))
+      await Promise.all(runs.map(async ({ runId }) => first.runs.find(runId)))
+      const most = await connections()
+      t.ok(most <= options.pool + 3, `${most} connections of a node`)
+      const { codes, log } = createLog()
+      const others = await Promise.all(Array.from({ length: 7 }, () => createStore(options, log)))
+      t.teardown(async () => {
+        for (const store of [first, ...others]) await store.close()
+      })
+      t.ok(codes.length > 0 && codes.every((code) => code === 'STO_ERR_CONNECTIONS'), String(codes))
+      await Promise.all(runs.map(async ({ runId }) => first.log.append(runId, 1, [textEntry(1)])))
+      const last = others.pop()!
+      for (const store of [first, ...others]) await store.close()
+      await untilItWorks(last)
+      for (const { runId } of runs)
+        t.equal((await last.log.read(runId, 0, { entries: 9, bytes: 999 })).length, 1)
+      t.equal((await last.runs.listLeft({ limit: 99 })).runs.length, runs.length, 'no run is lost')
+    }
+  )
+
   await t.test('a database that becomes read-only refuses writes until it no longer is', async (t) => {
     const admin = await connect(t, url)
     const setReadOnly = async (to: 'on' | 'off') => {
@@ -228,7 +266,7 @@ t.test('servers', { skip: server instanceof Error && server.message }, async (t)
     )
     t.strictSame(
       rows.map(({ name }) => name),
-      ['0001-first-tables', '0002-run-stats'],
+      MIGRATIONS,
       'each migration is applied once'
     )
   })

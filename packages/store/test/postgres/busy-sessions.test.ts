@@ -1,9 +1,10 @@
-import { storedRun } from '@svc/testing'
+import { storedRun, textEntry } from '@svc/testing'
 import type { Store } from '@svc/store'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
 
+const completed = { status: 'completed', at: 3, preview: 'done' } as const
 const never = new AbortController().signal
 const key = { registry: 'global', owner: 'ada', kind: 'agent', name: 'echo', sessionId: 's' } as const
 
@@ -30,7 +31,8 @@ await onPostgres(t, async (t, _open, url) => {
     const place = await second.sessions.place!(key, next)
     t.match(place, { position: 1, active: ids[won] })
     t.same((await first.sessions.places!([next])).get(next), { position: 1, active: ids[won] })
-    places[won]!.leave()
+    const node = won % 2 === 0 ? first : second
+    await node.log.append(ids[won]!, 1, [textEntry(1)], completed)
     const end = await second.sessions.lock(key, never, next)
     end()
   })

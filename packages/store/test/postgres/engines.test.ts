@@ -10,6 +10,7 @@ import {
 import { createRedact } from '@svc/registry/engine'
 import { codeOf, scriptedRunnable, steppedRunnable } from '@svc/testing'
 import type { Store } from '@svc/store'
+import { startProxy } from '@tools/postgres'
 import t, { type Test } from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
@@ -45,7 +46,7 @@ await onPostgres(t, async (t, _open, url) => {
       for (const { engine } of members) await engine.close()
     })
     for (let count = 0; count < size; count++) {
-      const store = await open({ lease: { ttl: 1_000, beat: 100 } })
+      const store = await open({ lease: { ttl: 10_000, beat: 100 } })
       const engine = createRunEngine({ stores: store, drainTimeout: 0, limits: { maxRunsPerOwner: 5 } })
       members.push({ engine, store })
       for (const runnable of runnables) await engine.resume(runnable)
@@ -269,6 +270,45 @@ await onPostgres(t, async (t, _open, url) => {
     t.equal(most, 1)
     t.same(new Set(texts), new Set(runs.map((_, index) => `${index} x`)))
   })
+
+  await t.test(
+    'a message whose answer is lost comes before those that are sent after its repetition',
+    async (t) => {
+      const proxy = await startProxy(url)
+      t.teardown(() => proxy.close())
+      const { open } = await createNodes(t, url)
+      const heard: unknown[] = []
+      const talker = defineRunnable({
+        kind: 'agent',
+        name: 'talker',
+        takesTurns: true,
+        async run(input) {
+          heard.push(input)
+          return ''
+        }
+      })
+      const [cutOff, other] = await Promise.all(
+        [proxy.url, url].map(async (each) => {
+          const store = await open({ url: each })
+          const engine = createRunEngine({ stores: store })
+          t.teardown(() => engine.close())
+          await store.lease!.whenHeld(never)
+          return engine
+        })
+      )
+      const message = { sessionId: 's', startKey: { key: 'the first message', hash: 'h' } }
+      proxy.loseAnswers(message.startKey.key)
+      const starting = cutOff!.start(talker, 'first', message)
+      await proxy.lost()
+      const repeated = await other!.start(talker, 'first', message)
+      const second = await other!.start(talker, 'second', { sessionId: 's' })
+      proxy.pass()
+      const first = await starting
+      t.equal(repeated.runId, first.runId)
+      for (const run of [first, repeated, second]) await run.result()
+      t.same(heard, ['first', 'second'])
+    }
+  )
 
   await t.test('a drain hands over runs at once, though others must end first', async (t) => {
     const hold = Promise.withResolvers<void>()

@@ -39,6 +39,11 @@ await onPostgres(t, async (t, _open, url) => {
     )
     const epoch = (await second.runs.lease(over))!
     await second.log.append(over, epoch, [textEntry(1)], endAt(Date.now()))
+    t.notOk((await sessionsOfTickets()).includes('node and run are gone'), 'it goes with the end of the run')
+    await admin.query(
+      `insert into ${schema}.session_turn (session_key, ticket, holder, node_id) values ('node and run are gone', 1, $1, 'gone')`,
+      [over]
+    )
     const late = await takeTurn(second, 'the run ended just now')
     await second.log.append(late, 1, [textEntry(1)], endAt(Date.now()))
     const lost = await takeTurn(second, 'the run ended long ago')
@@ -47,6 +52,54 @@ await onPostgres(t, async (t, _open, url) => {
     t.equal((await sessionsOfTickets()).length, 6)
     await second.sessions.sweep(Date.now())
     t.same((await sessionsOfTickets()).toSorted(), ['no run', 'the node is gone', 'the run ended just now'])
+  })
+  await t.test('only the write that ends an accepted run frees its place', async (t) => {
+    const key = keyOf('accepted')
+    const accept = async ({ runs, sessions }: Store) => {
+      const { runId } = storedRun()
+      const creating = runs.create({ ...storedRun(), runId })
+      const { position } = await sessions.place!(key, runId)
+      await creating
+      return { runId, position }
+    }
+    const [one, two] = [await accept(first), await accept(second)]
+    const endTurn = await first.sessions.lock(key, never, one.runId)
+    endTurn()
+    t.equal((await accept(second)).position, 2, 'a run that is to be resumed has its place')
+    t.equal((await first.sessions.place!(key, one.runId)).position, 0, 'the same one')
+    const place = await second.sessions.place!(key, two.runId)
+    place.leave()
+    t.equal((await accept(first)).position, 3, 'a run that was not ended has its place')
+    const controller = new AbortController()
+    const waiting = t.rejects(
+      async () => second.sessions.lock(key, controller.signal, two.runId),
+      /store failure/
+    )
+    controller.abort(new Error('store failure'))
+    await waiting
+    t.equal((await accept(second)).position, 4, 'one that waits no more, too')
+    await first.log.append(one.runId, 1, [textEntry(1)], endAt(Date.now()))
+    const end = await second.sessions.lock(key, never, two.runId)
+    await second.log.append(two.runId, 1, [textEntry(1)], endAt(Date.now()))
+    t.equal((await accept(first)).position, 4, 'a turn that is at work may last longer than its run')
+    end()
+    t.equal((await accept(second)).position, 4)
+  })
+  await t.test('the end of a run frees its place, whichever node writes it', async (t) => {
+    const key = keyOf('elsewhere')
+    const run = storedRun()
+    await first.runs.create(run)
+    await first.sessions.place!(key, run.runId)
+    await first.lease!.release(run.runId)
+    const epoch = (await second.runs.lease(run.runId))!
+    await second.log.append(run.runId, epoch, [textEntry(1)], endAt(Date.now()))
+    const next = storedRun()
+    await second.runs.create(next)
+    t.equal((await second.sessions.place!(key, next.runId)).position, 0)
+    await second.sessions.place!(key, run.runId)
+    const last = storedRun()
+    await first.runs.create(last)
+    t.equal((await second.sessions.place!(key, last.runId)).position, 1, 'a run that has ended gets no other')
   })
   await t.test('a caller that fails on the news of its place leaves the turn to the next one', async (t) => {
     const lock = (holder: string, onPlace?: () => void) =>

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   isAdmin,
+  andThen,
   isPromise,
   ProviderKey,
   type AccessDecision,
@@ -153,7 +154,7 @@ export function admitRun(
 
   function find(): Awaitable<AdmittedRun> {
     const runnable = requireExposed(surface, kind, name)
-    return isPromise(runnable) ? runnable.then(admit) : admit(runnable)
+    return andThen(runnable, admit)
   }
 
   function admit(runnable: Runnable): AdmittedRun {
@@ -169,12 +170,23 @@ export function requireAllowed(
   target: AccessTarget
 ): Awaitable<void> {
   const decision = policy.authorize(principal, action, target)
-  return isPromise(decision) ? decision.then(require) : require(decision)
+  return isPromise(decision)
+    ? decision.then((made) => requireDecision(made, errors))
+    : requireDecision(decision, errors)
+}
 
-  function require(made: AccessDecision): void {
-    if (!made.allowed)
-      throw made.missing === undefined ? new errors.Forbidden() : missingScope(errors, made.missing)
-  }
+/** True if a caller may run a runnable, which lists ask of each. */
+export async function mayRun(
+  { policy }: { readonly policy: Pick<Policy, 'authorize'> },
+  principal: Principal,
+  { kind, name }: Pick<AccessTarget, 'kind' | 'name'>
+): Promise<boolean> {
+  return (await policy.authorize(principal, 'run', { kind, name })).allowed
+}
+
+function requireDecision(made: AccessDecision, errors: AccessErrors): void {
+  if (made.allowed) return
+  throw made.missing === undefined ? new errors.Forbidden() : missingScope(errors, made.missing)
 }
 
 /** The error for a caller without a scope, which it names in `scope`. */
@@ -189,12 +201,19 @@ export function requireExposed(
   name: string
 ): Awaitable<Runnable> {
   const found = exposed.find(kind, name)
-  return isPromise(found) ? found.then(require) : require(found)
+  return isPromise(found)
+    ? found.then((later) => requireFound(later, kind, name, errors))
+    : requireFound(found, kind, name, errors)
+}
 
-  function require(runnable: Runnable | undefined): Runnable {
-    if (runnable === undefined) throw new errors.UnknownRunnable(kind, name)
-    return runnable
-  }
+function requireFound(
+  runnable: Runnable | undefined,
+  kind: RunnableKind,
+  name: string,
+  { UnknownRunnable }: Pick<AdmissionErrors, 'UnknownRunnable'>
+): Runnable {
+  if (runnable === undefined) throw new UnknownRunnable(kind, name)
+  return runnable
 }
 
 /**

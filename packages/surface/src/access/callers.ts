@@ -90,12 +90,16 @@ export function isStrayCall(
   hosts: readonly string[]
 ): boolean {
   if (!isLoopback(localAddress)) return false
-  const isKnown = (url: string) => {
-    const hostname = URL.parse(url)?.hostname ?? ''
-    return isLocalName(hostname) || hosts.includes(hostname)
-  }
-  // Browsers send a host with every request.
-  return (host !== '' && !isKnown(`http://${host}`)) || (origin !== undefined && !isKnown(origin))
+  // Browsers send a host with every request, most often one that need not be parsed.
+  const isStray = host !== '' && !isLocalName(host.replace(PORT, '')) && !isKnown(`http://${host}`, hosts)
+  return isStray || (origin !== undefined && !isKnown(origin, hosts))
+}
+
+const PORT = /:\d+$/
+
+function isKnown(url: string, hosts: readonly string[]): boolean {
+  const hostname = URL.parse(url)?.hostname ?? ''
+  return isLocalName(hostname) || hosts.includes(hostname)
 }
 
 /** The location of the token. */

@@ -104,19 +104,22 @@ export async function requireRunOf(
 }
 
 /**
- * Cancels the run under way in a conversation of the caller, if there is one.
+ * Cancels the run under way in a conversation of the caller; undefined if there is none, or it has ended meanwhile.
  * @throws ForeignUser of the surface, RUN_ERR_STORE
  */
 export async function cancelActiveRun(
   access: ConversationAccess & { readonly runs: Pick<RunEngine, 'cancel'> },
   reference: SessionReference,
   principal: Principal
-): Promise<void> {
+): Promise<RunSummary | undefined> {
   const run = await findActiveRun(access, reference, principal)
-  if (run === undefined) return
-  await access.runs.cancel(run.runId).catch((err: unknown) => {
-    if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
-  })
+  if (run === undefined) return undefined
+  try {
+    return await access.runs.cancel(run.runId)
+  } catch (err) {
+    if (codeOf(err) === 'RUN_ERR_TERMINAL') return undefined
+    throw err
+  }
 }
 
 type StartOptions = NonNullable<Parameters<RunEngine['start']>[2]>

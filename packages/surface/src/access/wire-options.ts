@@ -96,7 +96,7 @@ export interface WireOptions extends PolicyOptions {
   bodyLimit?: number
   /** Levels of objects and lists in a body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
-  /** Milliseconds between comments on a silent stream; default that of `@svc/registry`, else 15,000. */
+  /** Milliseconds between comments on a silent stream; default that of `@svc/registry`, else 10,000. */
   heartbeat?: number
 }
 

@@ -142,6 +142,9 @@ function takenOf({ socket }: ServerResponse): number {
 
 const memory = new AnswerMemory()
 
+/** Waits until so many bytes may be in memory; undefined if they may at once. @throws RUN_ERR_READER_LEFT if the client leaves before */
+export type Admit = (bytes: number) => Promise<void> | undefined
+
 /**
  * Waits until an answer of about so many bytes may be in memory, among all of this process; it counts until its reply is over. Small ones
  * may at once.
@@ -153,4 +156,15 @@ export function reserveMemory(
   bytes: number
 ): Promise<void> | undefined {
   return memory.reserve(reply, owner, bytes)
+}
+
+/** Reserves memory for the largest of the pieces of an answer, which are made one after the other; it counts until the reply is over. */
+export function reserveLargest(reply: ServerResponse, owner: string): Admit {
+  let reserved = 0
+  return (bytes) => {
+    const missing = bytes - reserved
+    if (missing <= 0) return undefined
+    reserved = bytes
+    return reserveMemory(reply, owner, missing)
+  }
 }

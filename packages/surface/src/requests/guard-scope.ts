@@ -2,6 +2,35 @@ import { isPromise, type Awaitable } from '@svc/contract'
 import type { RunEngine } from '@svc/registry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
+/** What a hook does before the handler of a route. */
+export type HookAct = (request: FastifyRequest, reply: FastifyReply) => Awaitable<unknown>
+
+/** Completes a hook: at once, unless what it does takes time. */
+export function completeHook(
+  act: HookAct,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  complete: (err?: Error) => void
+): void {
+  let acting: Awaitable<unknown>
+  try {
+    acting = act(request, reply)
+  } catch (err) {
+    return complete(toError(err))
+  }
+  if (isPromise(acting))
+    acting.then(
+      () => complete(),
+      (err) => complete(toError(err))
+    )
+  else complete()
+}
+
+// Fastify takes a falsy value for success.
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error('no error was thrown', { cause: thrown })
+}
+
 /** For replies that only their caller may read. */
 const PRIVATE_HEADERS = Object.freeze({
   // Neither a browser nor a proxy keeps them.
@@ -24,9 +53,9 @@ export function keepPrivate(scope: FastifyInstance): void {
 /** Whose starts are refused, and what is not. */
 export interface EarlyRefusals {
   readonly runs: Pick<RunEngine, 'refusal'>
-  ownerOf(request: FastifyRequest): string
+  ownerOf(this: void, request: FastifyRequest): string
   /** True if the request repeats a start that was accepted, and gets its answer. */
-  isRepeated?(request: FastifyRequest): Awaitable<boolean>
+  isRepeated?(this: void, request: FastifyRequest): Awaitable<boolean>
 }
 
 /**
@@ -55,17 +84,11 @@ export function refuseEarly(
  * requests, such as answers, wait with them. Callers are identified before.
  */
 export function refuseFloods(scope: FastifyInstance, refusals: EarlyRefusals): void {
+  const refuse: HookAct = (request, reply) => refuseEarly(refusals, request, reply)
   scope.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.method !== 'POST' || refusals.runs.refusal(refusals.ownerOf(request), true) === undefined)
       return done()
-    try {
-      const refused = refuseEarly(refusals, request, reply)
-      const pass = () => done()
-      if (isPromise(refused)) refused.then(pass, done)
-      else done()
-    } catch (err) {
-      done(err as Error)
-    }
+    completeHook(refuse, request, reply, done)
   })
 }
 

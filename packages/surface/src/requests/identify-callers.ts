@@ -5,10 +5,12 @@ import {
   isStrayCall,
   localCallOf,
   readCredentials,
+  toCredentials,
   type CredentialErrors
 } from '../access/callers.ts'
 import type { Policy } from '@svc/registry/engine'
-import { ANONYMOUS, isPromise, type Awaitable, type Principal } from '@svc/contract'
+import { ANONYMOUS, isPromise, type Awaitable, type Credentials, type Principal } from '@svc/contract'
+import { completeHook } from './guard-scope.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,6 +31,8 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 export interface CallerRules extends Pick<Policy, 'authenticate' | 'hosts'> {
   /** True if the clients of the wire send no cookies: those of a browser are ignored, so that no page can use them. */
   readonly ignoresCookies?: boolean
+  /** A header, in lower case, in which clients of the wire send their token where they have no `Authorization`. */
+  readonly tokenHeader?: string | undefined
 }
 
 /**
@@ -37,7 +41,7 @@ export interface CallerRules extends Pick<Policy, 'authenticate' | 'hosts'> {
  */
 export function identifyCallers(
   scope: FastifyInstance,
-  { authenticate, hosts, ignoresCookies = false }: CallerRules,
+  { authenticate, hosts, ignoresCookies = false, tokenHeader }: CallerRules,
   errors: CallerErrors
 ): void {
   if (authenticate === undefined) {
@@ -48,31 +52,21 @@ export function identifyCallers(
     return
   }
   scope.decorateRequest('caller')
-  scope.addHook('onRequest', (request, _reply, done) => {
-    try {
-      const found = identifyOne(request)
-      if (isPromise(found)) found.then(pass, refuse)
-      else pass(found)
-    } catch (err) {
-      refuse(err)
-    }
+  scope.addHook('onRequest', (request, reply, done) => completeHook(identifyOne, request, reply, done))
 
-    function pass(principal: Principal): void {
-      request.caller = principal
-      done()
-    }
-
-    // Fastify takes a falsy value for success.
-    function refuse(thrown: unknown): void {
-      done(thrown instanceof Error ? thrown : new Error('no error was thrown', { cause: thrown }))
-    }
-  })
-
-  function identifyOne({ headers: sent, host, method }: FastifyRequest): Awaitable<Principal> {
+  function identifyOne(request: FastifyRequest): Awaitable<unknown> {
+    const { headers: sent, host, method } = request
     const headers = ignoresCookies ? withoutCookie(sent) : sent
     if (!SAFE_METHODS.has(method) && isForeignOrigin(headers, host)) throw new errors.CrossOrigin()
-    return identify(authenticate!, readCredentials(headers), errors)
+    const found = identify(authenticate!, credentialsIn(headers, tokenHeader), errors)
+    if (isPromise(found)) return found.then((caller) => (request.caller = caller))
+    return (request.caller = found)
   }
+}
+
+function credentialsIn(headers: FastifyRequest['headers'], tokenHeader = ''): Credentials {
+  const token = headers.authorization === undefined ? headers[tokenHeader] : undefined
+  return typeof token === 'string' && token !== '' ? toCredentials(headers, token) : readCredentials(headers)
 }
 
 function withoutCookie({ cookie: _, ...headers }: FastifyRequest['headers']): FastifyRequest['headers'] {

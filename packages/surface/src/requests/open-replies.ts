@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import {
   createJsonStream,
+  defined,
   encodePieces,
   isShort,
   toLoggable,
   within,
   type JsonPieces,
-  type OnDisconnect
+  type OnDisconnect,
+  type RunLog
 } from '@svc/contract'
 import { PassingMap } from '@svc/contract/stores'
 import { whileServing, type Run } from '@svc/registry'
@@ -55,10 +57,10 @@ function sendStream(replies: OpenReplies, reply: FastifyReply, pieces: JsonPiece
   return typed(reply).send(createJsonStream(pieces))
 }
 
-// What is encoded already must not be encoded again.
+// Fastify adds a charset to other types of JSON, unless they have a serializer.
 function typed(reply: FastifyReply): FastifyReply {
-  if (!reply.hasHeader('content-type')) reply.type(JSON_TYPE)
-  return reply.serializer(identity)
+  if (reply.hasHeader('content-type')) return reply.serializer(identity)
+  return reply.header('content-type', JSON_TYPE)
 }
 
 const identity = (text: unknown) => text as string
@@ -80,11 +82,9 @@ async function* prepend(text: string, rest: AsyncIterable<string>): AsyncGenerat
 
 /** Calls back when a reply ends: `complete`, or aborted by its client. */
 export function onReplyOver(reply: ServerResponse, listener: (complete: boolean) => void): void {
-  let complete = false
-  // `writableFinished` is false for complete replies of `app.inject`, which has no real socket.
-  reply.once('finish', () => (complete = true))
-  // `request.signal` aborts on every POST once its body is read; only an unfinished reply means a disconnect.
-  reply.once('close', () => listener(complete))
+  // `request.signal` aborts on every POST once its body is read. A complete reply has left its socket, except with `app.inject`, which has no
+  // real one.
+  reply.on('close', () => listener(reply.writableEnded && reply.socket?.destroyed !== true))
 }
 
 /** Milliseconds that a closing app gives replies to reach their clients, after the runs have ended. */
@@ -126,6 +126,22 @@ export class OpenReplies {
   }
 }
 
+/** What happens when the client of a run leaves: with `cancel` the run is canceled, unless another request has started it. */
+export function onClientLeft(
+  log: RunLog,
+  run?: Pick<Run, 'runId' | 'replayed' | 'joined' | 'cancel'>,
+  onDisconnect?: OnDisconnect
+): () => void {
+  const cancels = run !== undefined && onDisconnect === 'cancel' && !run.replayed && !run.joined
+  return () => {
+    log.info(defined({ runId: run?.runId }), 'the client has disconnected')
+    if (!cancels) return
+    run.cancel().catch((err: unknown) => {
+      log.error({ err: toLoggable(err), runId: run.runId }, 'the run could not be canceled')
+    })
+  }
+}
+
 /**
  * Tracks a reply that follows a run. If its client disconnects and `onDisconnect` is `cancel`, cancels the run, unless another request has
  * started it.
@@ -133,15 +149,8 @@ export class OpenReplies {
 export function tieToClient(
   replies: OpenReplies,
   reply: FastifyReply,
-  run?: Pick<Run, 'runId' | 'replayed' | 'joined' | 'cancel'>,
+  run?: Parameters<typeof onClientLeft>[1],
   onDisconnect?: OnDisconnect
 ): void {
-  const cancels = run !== undefined && onDisconnect === 'cancel' && !run.replayed && !run.joined
-  replies.add(reply.raw, () => {
-    reply.log.info(run && { runId: run.runId }, 'the client has disconnected')
-    if (!cancels) return
-    run.cancel().catch((err: unknown) => {
-      reply.log.error({ err: toLoggable(err), runId: run.runId }, 'the run could not be canceled')
-    })
-  })
+  replies.add(reply.raw, onClientLeft(reply.log, run, onDisconnect))
 }

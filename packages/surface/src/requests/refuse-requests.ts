@@ -143,3 +143,23 @@ function isFaults(errors: unknown): errors is readonly Fault[] {
     )
   )
 }
+
+/** Each answer names its request, for the logs of both sides. */
+export function nameRequests(scope: FastifyInstance, header: string): void {
+  scope.addHook('onRequest', (request, reply, done) => {
+    void reply.header(header, request.id)
+    done()
+  })
+}
+
+/** A scope below a prefix of its own answers unknown routes; others leave them to the app. */
+export function refuseUnknownRoutes(
+  scope: FastifyInstance,
+  app: FastifyInstance,
+  RouteNotFound: new (route: string) => Error
+): void {
+  if (scope.prefix === app.prefix) return
+  scope.setNotFoundHandler(({ method, url }) => {
+    throw new RouteNotFound(`${method} ${url.split('?', 1)[0]}`)
+  })
+}

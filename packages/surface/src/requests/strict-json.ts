@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Type, type TSchema } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { findFaults, findJsonFault, formatFaults } from '@svc/contract'
+import { checkOf, findFaults, findJsonFault, formatFaults } from '@svc/contract'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, RouteOptions } from 'fastify'
 
 /** An error class whose constructor takes the fault. */
@@ -114,12 +113,12 @@ export function requireStrictJson(scope: FastifyInstance, strict: StrictRequests
 
 function createCompiler({ BadRequest }: StrictRequests['errors']): FastifySchemaCompiler<TSchema> {
   return ({ schema, httpPart = '' }) => {
-    const check = TypeCompiler.Compile(schema)
+    const fits = checkOf(schema)
     const readIntegers = httpPart === 'querystring' ? createIntegerReader(schema) : undefined
     const root = httpPart === 'querystring' ? 'query' : httpPart
     return (value) => {
       readIntegers?.(value)
-      if (check.Check(value)) return { value }
+      if (fits(value)) return { value }
       const faults = findFaults(schema, value, { root, unknown: 'is not known' })
       return { error: Object.assign(new BadRequest(formatFaults(faults)), { errors: faults }) }
     }

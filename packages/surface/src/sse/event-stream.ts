@@ -1,5 +1,5 @@
 import { encodePieces, type LogEntry, type NumberedPart, type PartOf, type RunView } from '@svc/contract'
-import { sizeOfEntry } from '@svc/contract/stores'
+import { encodeText, sizeOfEntry } from '@svc/contract/stores'
 import type { RunEngine } from '@svc/registry'
 import type { FastifyReply } from 'fastify'
 import { createSseStream, SSE_HEADERS, type SseProjection } from './sse-stream.ts'
@@ -52,8 +52,11 @@ export function encodeEntry<E extends object>(
 /** Makes the events of a run from its parts, in order. */
 export interface WireEvents<E> {
   readonly run: RunView
-  /** Continues the text under way with an increment, and returns the JSON of its event; undefined if there is none. */
-  continueText(part: NumberedPart & PartOf<'text'>): string | undefined
+  /**
+   * Continues the text under way with an increment, and returns the JSON of its event; undefined if there is none.
+   * @param json of the text
+   */
+  continueText(part: NumberedPart & PartOf<'text'>, json: string): string | undefined
   add(part: NumberedPart): E[]
   /** The events that end an answer where the run waits. */
   pause(): E[]
@@ -108,7 +111,7 @@ export class EventStream<E extends object> implements SseProjection {
       return ''
     }
     if (part.type === 'text' && !part.source?.length) {
-      const json = events.continueText(part)
+      const json = events.continueText(part, encodeText(entry, part.text))
       if (json !== undefined) return `data: ${json}\n\n`
     }
     const added = events.add(part)
@@ -123,16 +126,22 @@ export class EventStream<E extends object> implements SseProjection {
   }
 }
 
-/** Replies with the stream of a run, from the part on that its events have read. */
-export function sendEventStream<E extends object>(
+/** A projection that may have read the beginning of its log. */
+export interface RunProjection extends SseProjection {
+  /** The place of the last part that it has read; default: none. */
+  readonly seq?: number
+}
+
+/**
+ * Opens the stream of a run, for a reply that gets its headers. The handler returns the stream: a reply that it sends and returns, Fastify
+ * watches once more.
+ */
+export function openEventStream(
   { runs, heartbeat }: { readonly runs: RunEngine; readonly heartbeat: number },
   reply: FastifyReply,
   runId: string,
-  projection: EventStream<E>,
-  headers: Readonly<Record<string, string>> = {}
-): FastifyReply {
-  return reply
-    .headers({ ...SSE_HEADERS, ...headers })
-    .header('x-run-id', runId)
-    .send(createSseStream(runs, runId, { after: projection.seq, heartbeat, projection }))
+  projection: RunProjection
+): ReadableStream<string> {
+  reply.headers(SSE_HEADERS).header('x-run-id', runId)
+  return createSseStream(runs, runId, { after: projection.seq ?? 0, heartbeat, projection })
 }

@@ -2,6 +2,7 @@ import type { ReadableStreamDefaultController, UnderlyingSource } from 'node:str
 import {
   callNextTurn,
   isExposed,
+  andThen,
   isPromise,
   nextTurn,
   toPartError,
@@ -12,8 +13,14 @@ import {
   type Part
 } from '@svc/contract'
 import { RUN_ERR_SUSPENDED } from '@svc/contract/errors'
-import { entryFromJson, membersOf } from '@svc/contract/stores'
-import { LogReader, type EntryReader, type LogHost, type TransientPart } from '@svc/registry/engine'
+import { entryFromJson, TextEntry } from '@svc/contract/stores'
+import {
+  DEFAULT_HEARTBEAT,
+  LogReader,
+  type EntryReader,
+  type LogHost,
+  type TransientPart
+} from '@svc/registry/engine'
 
 /**
  * Headers of every event stream: `no-transform` keeps proxies from compressing it, and thereby from holding events back;
@@ -75,6 +82,8 @@ export interface SseProjection {
   readonly breaksOff?: boolean
   /** The last message where the run is suspended, since the service stops; default a comment. */
   encodeSuspended?(): string
+  /** The last message where the log cannot be read to its end, '' for none; undefined, as by default: the stream breaks off. */
+  encodeFailure?(err: unknown): string | undefined
 }
 
 /** Characters per piece: many small messages, or a part of a large one. */
@@ -93,9 +102,9 @@ class SseMessages {
   #entries: readonly LogEntry[] = []
   #next = 0
   #offset = 0
-  // Of a session: what precedes the `seq` in ids, and what takes the place of the opening brace of entries.
+  // What precedes the `seq` in ids, and the opening brace of entries; those of sessions have their run behind it.
   #idPrefix = ''
-  #opening = ''
+  #opening = '{'
   // Of an entry whose messages take time.
   #pending: Promise<string | Iterable<string>> | undefined
   #isOver = false
@@ -216,7 +225,7 @@ class SseMessages {
   #encodeFault(fault: Error): Awaitable<string> {
     if (this.#projection === undefined) return encodeSseFault(fault)
     const what = this.#projection.encode(entryFromJson(0, encodeFault(fault)))
-    return isPromise(what) ? what.then(toText) : toText(what)
+    return andThen(what, toText)
   }
 
   #project(projection: SseProjection): string {
@@ -243,33 +252,34 @@ class SseMessages {
   }
 
   #encode(): string {
+    const idPrefix = this.#idPrefix
     let text = ''
     while (this.#next < this.#entries.length && text.length < PIECE) {
       const entry = this.#entries[this.#next]!
-      const { seq, json } = entry
-      if (json.length > PIECE) return text === '' ? this.#pieceOfLarge(entry) : text
-      text += this.#idPrefix === '' ? encodeSse(seq, json) : this.#encodeOfSession(entry)
+      const { seq } = entry
+      const opening = this.#openingAt(seq)
+      if (entry instanceof TextEntry && entry.text.length < PIECE) {
+        // As `encodeSse`, in one step: most entries are texts.
+        text += `data: ${opening}"seq":${seq}${entry.middle}${entry.text}"}\nid: ${idPrefix}${seq}\n\n`
+      } else {
+        const { json } = entry
+        if (json.length > PIECE) return text === '' ? this.#pieceOfLarge(entry) : text
+        text += encodeSse(idPrefix + seq, openJson(json, opening))
+      }
       this.#next++
     }
     return text
   }
 
-  #encodeOfSession(entry: LogEntry): string {
-    const { seq } = entry
-    const opening = this.#openingAt(seq)
-    return encodeSse(this.#idPrefix + seq, opening === '' ? entry.json : opening + membersOf(entry))
-  }
-
   // The `start` part, a log's first, names its run itself.
   #openingAt(seq: number): string {
-    return seq === 1 ? '' : this.#opening
+    return seq === 1 ? '{' : this.#opening
   }
 
   // Sliced from the log's own string, so that no reader copies a large message.
   #pieceOfLarge({ seq, json }: LogEntry): string {
     const isFirst = this.#offset === 0
-    const opening = isFirst ? this.#openingAt(seq) : ''
-    const start = isFirst && opening !== '' ? 1 : this.#offset
+    const start = isFirst ? 1 : this.#offset
     let end = Math.min(start + PIECE, json.length)
     // Never splits a surrogate pair.
     if (end < json.length && isHighSurrogate(json.charCodeAt(end - 1))) end--
@@ -277,7 +287,7 @@ class SseMessages {
     const isLast = end === json.length
     this.#offset = isLast ? 0 : end
     if (isLast) this.#next++
-    return `${isFirst ? before + opening : ''}${json.slice(start, end)}${isLast ? after : ''}`
+    return `${isFirst ? before + this.#openingAt(seq) : ''}${json.slice(start, end)}${isLast ? after : ''}`
   }
 }
 
@@ -287,7 +297,7 @@ function toText(what: string | Iterable<string>): string {
 
 // With other text in place of its opening brace.
 function openJson(json: string, opening: string): string {
-  return opening === '' ? json : opening + json.slice(1)
+  return opening === '{' ? json : opening + json.slice(1)
 }
 
 function openingOf(runId: string): string {
@@ -302,7 +312,7 @@ function isHighSurrogate(code: number): boolean {
 export interface SseStreamOptions {
   /** The `seq` after which the stream starts; default 0. */
   after?: number
-  /** Milliseconds between heartbeat comments while the stream is idle; default 15,000. */
+  /** Milliseconds between heartbeat comments while the stream is idle; default 10,000. */
   heartbeat?: number
   /** Default: each part as one message, with its `seq` as the id. */
   projection?: SseProjection
@@ -330,7 +340,7 @@ export function createSseStream(
  */
 export function streamEntries(
   reader: EntryReader,
-  { heartbeat = 15_000, projection }: Omit<SseStreamOptions, 'after'> = {}
+  { heartbeat = DEFAULT_HEARTBEAT, projection }: Omit<SseStreamOptions, 'after'> = {}
 ): ReadableStream<string> {
   return new ReadableStream(new SseSource(reader, heartbeat, projection), { highWaterMark: 0 })
 }
@@ -338,35 +348,33 @@ export function streamEntries(
 class SseSource implements UnderlyingSource<string> {
   readonly #reader: EntryReader
   readonly #messages: SseMessages
-  readonly #isProjected: boolean
+  readonly #projection: SseProjection | undefined
   readonly #heartbeat: number
+  #controller!: Controller
   #timer: NodeJS.Timeout | undefined
-  // Ends the wait of an idle stream.
-  #wake: ((isBeat: boolean) => void) | undefined
+  // The client has taken all so far.
+  #isAwaited = false
+  // The log has nothing more for now.
+  #isIdle = false
   #isClosed = false
 
   constructor(reader: EntryReader, heartbeat: number, projection: SseProjection | undefined) {
     this.#reader = reader
     this.#messages = new SseMessages(reader, projection)
-    this.#isProjected = projection !== undefined
+    this.#projection = projection
     this.#heartbeat = heartbeat
   }
 
   // A session may be silent for long, and its client is to learn at once that it is followed.
   start(controller: Controller): void {
+    this.#controller = controller
     if (this.#reader.ordinal !== undefined) controller.enqueue(SSE_HEARTBEAT)
   }
 
-  async pull(controller: Controller): Promise<void> {
-    try {
-      const piece = await this.#next()
-      if (this.#isClosed) return
-      if (piece !== undefined) controller.enqueue(piece)
-      // At once, so that the end leaves with the last piece.
-      if (piece === undefined || this.#messages.ended) this.#close(controller)
-    } catch (err) {
-      this.#fail(err, controller)
-    }
+  pull(): void {
+    if (this.#isAwaited) return
+    this.#isAwaited = true
+    this.#schedule()
   }
 
   cancel(): void {
@@ -376,46 +384,69 @@ class SseSource implements UnderlyingSource<string> {
     this.#reader.close()
   }
 
-  // Undefined at the end.
-  async #next(): Promise<string | undefined> {
-    for (;;) {
-      // Large messages are encoded in turn with other streams.
-      await (this.#messages.isLarge ? nextTurn() : new Promise<void>(callNextTurn))
-      const reading = this.#messages.next()
-      const piece = isPromise(reading) ? await reading : reading
-      if (piece !== '' || this.#isClosed) return piece
-      if (!(await this.#idle())) continue
-      // A lost wake-up delays the stream by one heartbeat at most.
-      this.#reader.lookAgain()
-      return SSE_HEARTBEAT
-    }
+  #schedule(): void {
+    // Large messages are encoded in turn with other streams.
+    if (this.#messages.isLarge) void nextTurn().then(this.#advance)
+    else callNextTurn(this.#advance)
   }
 
-  // Resolves with true if the heartbeat is due before the log has news.
-  #idle(): Promise<boolean> {
-    this.#timer ??= setInterval(() => this.#wake?.(true), this.#heartbeat).unref()
-    return new Promise((resolve) => {
-      this.#wake = (isBeat) => {
-        this.#wake = undefined
-        resolve(isBeat)
-      }
-      this.#reader.onNews(() => this.#wake?.(false))
-    })
-  }
-
-  #close(controller: Controller): void {
-    this.cancel()
-    controller.close()
-  }
-
-  // Exposed errors become a last message; a projection cannot express them.
-  #fail(err: unknown, controller: Controller): void {
+  readonly #advance = (): void => {
     if (this.#isClosed) return
-    if (this.#isProjected || !isExposed(err)) {
-      this.cancel()
-      return controller.error(err)
+    try {
+      const piece = this.#messages.next()
+      if (isPromise(piece)) piece.then((read) => this.#deliver(read)).catch(this.#fail)
+      else this.#deliver(piece)
+    } catch (err) {
+      this.#fail(err)
     }
-    controller.enqueue(encodeSseFault(err))
-    this.#close(controller)
+  }
+
+  // Undefined at the end.
+  #deliver(piece: string | undefined): void {
+    if (this.#isClosed) return
+    if (piece === '') return this.#wait()
+    this.#isAwaited = false
+    // At once, so that the end leaves with the last piece.
+    const isLast = piece === undefined || this.#messages.ended
+    if (piece !== undefined) this.#controller.enqueue(piece)
+    if (isLast) this.#close()
+  }
+
+  #wait(): void {
+    this.#timer ??= setInterval(() => this.#beat(), this.#heartbeat).unref()
+    this.#isIdle = true
+    this.#reader.onNews(this.#resume)
+  }
+
+  readonly #resume = (): void => {
+    if (!this.#isIdle) return
+    this.#isIdle = false
+    this.#schedule()
+  }
+
+  #beat(): void {
+    if (!this.#isIdle) return
+    this.#isIdle = false
+    // A lost wake-up delays the stream by one heartbeat at most.
+    this.#reader.lookAgain()
+    this.#deliver(SSE_HEARTBEAT)
+  }
+
+  #close(): void {
+    this.cancel()
+    this.#controller.close()
+  }
+
+  // Exposed errors become a last message; a projection has its own, if any.
+  readonly #fail = (err: unknown): void => {
+    if (this.#isClosed) return
+    const own = isExposed(err) ? encodeSseFault(err) : undefined
+    const last = this.#projection === undefined ? own : this.#projection.encodeFailure?.(err)
+    if (last === undefined) {
+      this.cancel()
+      return this.#controller.error(err)
+    }
+    if (last !== '') this.#controller.enqueue(last)
+    this.#close()
   }
 }

@@ -5,8 +5,9 @@ import { createSseStream, type SseProjection } from '../../src/sse/sse-stream.ts
 import { scriptedRunnable } from '@svc/testing'
 import t from 'tap'
 
+// From different sources, so that they are not joined before anyone reads.
 const talker = scriptedRunnable(
-  Array.from({ length: 30 }, (_, index) => ({ type: 'text', text: `${index}` }))
+  Array.from({ length: 30 }, (_, index) => ({ type: 'text', text: `${index}`, source: [`${index % 2}`] }))
 )
 
 async function speak(t: { teardown(fn: () => unknown): unknown }, projection: SseProjection) {

@@ -1,4 +1,5 @@
 import {
+  codeOf,
   isTerminalStatus,
   sessionKeyText,
   unlessAborted,
@@ -255,7 +256,7 @@ class SessionTickets {
     try {
       await unlessAborted(signal, () => promise)
     } catch (err) {
-      release()
+      release(codeOf(err) === 'RUN_ERR_SUSPENDED')
       throw err
     }
     return release
@@ -271,9 +272,10 @@ class SessionTickets {
     if (kept !== -1 || (ifFree && queue.length > 0)) return { ...place, leave: () => {} }
     const ticket: Ticket = { holder, isAlive, begin: undefined, isPlaced: true }
     queue.push(ticket)
-    const leave = () => {
+    const leave = (keep = false) => {
       const index = queue.indexOf(ticket)
-      if (index !== -1 && ticket.isPlaced) queue.splice(index, 1)
+      if (keep) ticket.isAlive = () => false
+      else if (index !== -1 && ticket.isPlaced) queue.splice(index, 1)
       this.look()
     }
     return { ...place, leave }

@@ -222,8 +222,11 @@ function sharedSessionContract(test: TestTwoStores): void {
     one()
     await second.sessions.load(key, 1)
     t.same(order, [], 'the first place is that of a run that has not asked yet')
+    await first.log.append(accepted, 1, [textEntry(1)], completed)
     leave.leave()
-    await Promise.all([placed, waiting])
+    await placed
+    await first.log.append(early, 1, [textEntry(1)], completed)
+    await waiting
     leaveEarly.leave()
     t.same(order, ['early', 'late'])
   })

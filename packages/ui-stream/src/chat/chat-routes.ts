@@ -7,12 +7,11 @@ import {
   tieToClient,
   UserQuerySchema,
   type ConversationPlace,
-  type ConversationRequest,
-  type WireSurface
+  type ConversationRequest
 } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { MessageChunks } from '../projection/message-chunks.ts'
-import { continueRun, fileUrlIn, sendStream } from './continue-run.ts'
+import { continueRun, viewIn, openStream } from './continue-run.ts'
 import {
   CHATS,
   ChatBodySchema,
@@ -23,15 +22,16 @@ import {
 } from './chat-schemas.ts'
 import { planHistory, readHistory } from './read-history.ts'
 import { startTurn } from './start-turn.ts'
+import type { Surface } from '../surface.ts'
 
 /** The routes of chats. */
-export function chatRoutes(scope: FastifyInstance, surface: WireSurface): void {
+export function chatRoutes(scope: FastifyInstance, surface: Surface): void {
   conversationRoutes(scope, surface, CHATS, (place) => addRoutes(scope, surface, place))
 }
 
 function addRoutes(
   scope: FastifyInstance,
-  surface: WireSurface,
+  surface: Surface,
   { kind, path, session, params, describe, read }: ConversationPlace
 ): void {
   const { replies } = surface
@@ -69,7 +69,7 @@ function addRoutes(
       const chat = read(request)
       const plan = await planHistory(surface, chat, query, caller)
       await reserveMemory(reply.raw, caller.sub, plan.bytes)
-      return sendJson(replies, reply, await readHistory(surface, plan, fileUrlIn(surface, chat, request)))
+      return sendJson(replies, reply, await readHistory(surface, plan, viewIn(surface, chat, request)))
     }
   )
 
@@ -87,7 +87,7 @@ function addRoutes(
       const run = await findActiveRun(surface, chat, request.caller)
       if (run === undefined) return reply.code(204).send()
       tieToClient(replies, reply)
-      return sendStream(surface, reply, run.runId, new MessageChunks(fileUrlIn(surface, chat, request)))
+      return openStream(surface, reply, run.runId, new MessageChunks(viewIn(surface, chat, request)))
     }
   )
 }

@@ -5,19 +5,18 @@ import {
   encodeEvents,
   readPresent,
   requireRunOf,
-  sendEventStream,
+  openEventStream,
   tieToClient,
   type AddressedRequest,
-  type FileUrl,
   type SessionReference,
-  type StreamStart,
-  type WireSurface
+  type StreamStart
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED } from '../errors.ts'
 import { readAnswers } from '../messages/read-answers.ts'
 import { ChatStream } from '../projection/chat-stream.ts'
-import { MessageChunks } from '../projection/message-chunks.ts'
+import { MessageChunks, type ChatView } from '../projection/message-chunks.ts'
+import type { Surface } from '../surface.ts'
 import { UI_STREAM_HEADER } from '../wire/chunks.ts'
 import type { UiMessage } from '../wire/messages.ts'
 import { CHATS } from './chat-schemas.ts'
@@ -25,20 +24,22 @@ import { CHATS } from './chat-schemas.ts'
 /** A chat as a request names it: a session of a runnable. */
 export type Chat = SessionReference
 
-/** Makes the URLs of files of a chat, at this service as the client reaches it, or elsewhere. */
-export function fileUrlIn(surface: WireSurface, chat: Chat, request: AddressedRequest): FileUrl {
-  return conversationFiles(CHATS, surface, chat, request)
+/** How the messages of a chat show their runs: URLs of files are those of this service as the client reaches it, or others. */
+export function viewIn(surface: Surface, chat: Chat, request: AddressedRequest): ChatView {
+  const { steeringMessages } = surface
+  return { fileUrl: conversationFiles(CHATS, surface, chat, request), steeringMessages }
 }
 
-/** Replies with the stream of a run. */
-export function sendStream(
-  surface: WireSurface,
+/** Opens the stream of a run for a reply. */
+export function openStream(
+  surface: Surface,
   reply: FastifyReply,
   runId: string,
   chunks: MessageChunks,
   start?: StreamStart
-): FastifyReply {
-  return sendEventStream(surface, reply, runId, new ChatStream(chunks, start), UI_STREAM_HEADER)
+): ReadableStream<string> {
+  reply.headers(UI_STREAM_HEADER)
+  return openEventStream(surface, reply, runId, new ChatStream(chunks, start))
 }
 
 /**
@@ -47,17 +48,17 @@ export function sendStream(
  * @throws RUN_ERR_NOT_FOUND, RUN_ERR_LOG_GONE, UI_ERR_NOTHING_ANSWERED, UI_ERR_RUN_ENDED, RUN_ERR_BAD_INPUT, RUN_ERR_STORE
  */
 export async function continueRun(
-  surface: WireSurface,
+  surface: Surface,
   chat: Chat,
   message: UiMessage,
   request: FastifyRequest,
   reply: FastifyReply
-): Promise<FastifyReply> {
+): Promise<ReadableStream<string>> {
   const { caller: principal } = request
   const run = await requireRunOf(surface, chat, message.id, principal)
   const { runId } = run
-  const fileUrl = fileUrlIn(surface, chat, request)
-  let chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl))
+  const view = viewIn(surface, chat, request)
+  let chunks = await readSoFar(surface, runId, new MessageChunks(view))
   const present = chunks.run.seq
   if (present === 0) throw new RUN_ERR_LOG_GONE()
   const answers = readAnswers(message, chunks)
@@ -65,9 +66,9 @@ export async function continueRun(
   const seen = seenOf(message, runId, present)
   if (chunks.run.end !== undefined && seen === present) throw new UI_ERR_RUN_ENDED()
   await answerInputs(surface, principal, answers)
-  if (seen < present) chunks = await readSoFar(surface, runId, new MessageChunks(fileUrl), seen)
+  if (seen < present) chunks = await readSoFar(surface, runId, new MessageChunks(view), seen)
   tieToClient(surface.replies, reply)
-  return sendStream(surface, reply, runId, chunks, {
+  return openStream(surface, reply, runId, chunks, {
     after: seen,
     head: encodeEvents(chunks.resume()),
     answered: answers.map(({ inputId }) => inputId)
@@ -75,7 +76,7 @@ export async function continueRun(
 }
 
 async function readSoFar(
-  { runs }: WireSurface,
+  { runs }: Surface,
   runId: string,
   chunks: MessageChunks,
   until = Infinity

@@ -6,11 +6,11 @@ import {
   readTurns,
   requireSession,
   runsOfConversation,
-  type FileUrl,
-  type Turn,
-  type WireSurface
+  type Turn
 } from '@svc/surface'
+import type { ChatView } from '../projection/message-chunks.ts'
 import { messagesOfRun, messagesOfTurn } from '../messages/messages-of-run.ts'
+import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
 import type { Chat } from './continue-run.ts'
 import type { HistoryQuery } from './chat-schemas.ts'
@@ -43,7 +43,7 @@ const MAX_UNPAGED = 16_777_216
  * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_NO_TURN, REG_ERR_BAD_CURSOR, UI_ERR_FOREIGN_USER, RUN_ERR_STORE
  */
 export async function planHistory(
-  surface: WireSurface,
+  surface: Surface,
   chat: Chat,
   { limit = PAGE, before, branch }: HistoryQuery,
   principal: Principal
@@ -77,23 +77,23 @@ export async function planHistory(
  * @throws RUN_ERR_STORE
  */
 export async function readHistory(
-  { runs }: WireSurface,
+  { runs }: Surface,
   { session, turns, nextCursor }: HistoryPlan,
-  fileUrl: FileUrl
+  view: ChatView
 ): Promise<History> {
   const messages: UiMessage[] = []
   for (const turn of turns) {
-    const logged = await messagesOfRun(runs, turn.runId, fileUrl)
+    const logged = await messagesOfRun(runs, turn.runId, view)
     const isSaved = logged === undefined && turn.messages.length === 0 && session !== undefined
     const kept = isSaved ? { ...turn, messages: await readTurn(runs.sessions, session, turn) } : turn
-    messages.push(...(logged ?? messagesOfTurn(kept, fileUrl)))
+    messages.push(...(logged ?? messagesOfTurn(kept, view)))
   }
   return { messages, nextCursor }
 }
 
 // The newest turns that fit. Only those whose log is no longer kept have their messages here.
 async function fit(
-  { runs }: WireSurface,
+  { runs }: Surface,
   session: StoredSession | undefined,
   turns: readonly Turn[],
   nextCursor: string | null

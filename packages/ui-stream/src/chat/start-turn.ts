@@ -8,15 +8,15 @@ import {
   runsOfConversation,
   startUnlessWaiting,
   tieToClient,
-  toStartOptions,
-  type WireSurface
+  toStartOptions
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { UI_ERR_BAD_REQUEST, UI_ERR_CHAT_WAITS } from '../errors.ts'
 import { toInput } from '../messages/messages-of-run.ts'
 import { MessageChunks } from '../projection/message-chunks.ts'
+import type { Surface } from '../surface.ts'
 import type { UiMessage } from '../wire/messages.ts'
-import { fileUrlIn, sendStream, type Chat } from './continue-run.ts'
+import { viewIn, openStream, type Chat } from './continue-run.ts'
 import type { ChatBody } from './chat-schemas.ts'
 
 /** The last runs with the id of a chat, of any runnable. */
@@ -29,11 +29,11 @@ const LOOKED_AT = 20
  * `RunEngine.start`
  */
 export async function startTurn(
-  surface: WireSurface,
+  surface: Surface,
   chat: Chat,
   request: FastifyRequest & { body: ChatBody },
   reply: FastifyReply
-): Promise<FastifyReply> {
+): Promise<ReadableStream<string>> {
   const { kind, name, sessionId } = chat
   const { body, caller: principal, headers, log } = request
   await requireAllowed(surface, principal, 'run', { kind, name })
@@ -63,7 +63,7 @@ export async function startTurn(
     UI_ERR_CHAT_WAITS
   )
   tieToClient(surface.replies, reply, run, onDisconnect)
-  return sendStream(surface, reply, run.runId, new MessageChunks(fileUrlIn(surface, chat, request)))
+  return openStream(surface, reply, run.runId, new MessageChunks(viewIn(surface, chat, request)))
 }
 
 // Without an answer before, a page sends its first message again, which was refused or never arrived.
@@ -72,7 +72,7 @@ function hadAnswer({ messageId, messages }: ChatBody): boolean {
 }
 
 // A run that waits for its first turn is not in a session yet.
-async function requireChat(surface: WireSurface, chat: Chat, principal: Principal): Promise<void> {
+async function requireChat(surface: Surface, chat: Chat, principal: Principal): Promise<void> {
   const [run] = await runsOfConversation(surface, chat, principal, LOOKED_AT)
   if (run === undefined) await requireSession(surface, chat, principal)
 }
@@ -87,7 +87,7 @@ function isEdit({ messageId, messages }: ChatBody): boolean {
  * turn, such as failed ones, are passed over.
  */
 async function turnBefore(
-  { exposed, runs, ...surface }: WireSurface,
+  { exposed, runs, ...surface }: Surface,
   { kind, name, sessionId, userId }: Chat,
   runnable: Runnable,
   { body, caller }: { body: ChatBody; caller: FastifyRequest['caller'] }

@@ -57,6 +57,7 @@ export class MessageBuilder {
       case 'source-url':
       case 'source-document':
       case 'file':
+      case 'steering-message':
         this.#parts.push({ ...chunk })
         break
       case 'abort':

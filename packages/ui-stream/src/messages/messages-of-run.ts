@@ -8,7 +8,7 @@ import {
   type Turn
 } from '@svc/surface'
 import { UI_ERR_BAD_MESSAGE } from '../errors.ts'
-import { MessageChunks } from '../projection/message-chunks.ts'
+import { MessageChunks, type ChatView } from '../projection/message-chunks.ts'
 import type { UiMessage, UiPart } from '../wire/messages.ts'
 import { MessageBuilder } from './build-message.ts'
 
@@ -65,9 +65,9 @@ function textOf(part: UiPart, field: string): string {
 export async function messagesOfRun(
   { stores }: Pick<RunEngine, 'stores'>,
   runId: string,
-  fileUrl: FileUrl
+  view: ChatView
 ): Promise<UiMessage[] | undefined> {
-  const chunks = new MessageChunks(fileUrl)
+  const chunks = new MessageChunks(view)
   const answer = new MessageBuilder()
   let start: PartOf<'start'> | undefined
   for await (const { part } of readPresent(stores, runId)) {
@@ -76,17 +76,17 @@ export async function messagesOfRun(
   }
   if (start === undefined) return undefined
   if (chunks.run.isWaiting) for (const chunk of chunks.pause()) answer.add(chunk)
-  const user = toUserMessage(runId, start.input, fileUrl)
+  const user = toUserMessage(runId, start.input, view.fileUrl)
   return [...(user.parts.length > 0 ? [user] : []), ...(answer.isEmpty ? [] : [answer.build()])]
 }
 
 /** The messages of a turn as its session keeps them: text, tool calls and files. */
-export function messagesOfTurn(turn: Turn, fileUrl: FileUrl): UiMessage[] {
+export function messagesOfTurn(turn: Turn, view: ChatView): UiMessage[] {
   const { runId, messages } = turn
   const [first] = messages
-  const user = first?.role === 'user' ? [toUserMessage(runId, first.content, fileUrl)] : []
+  const user = first?.role === 'user' ? [toUserMessage(runId, first.content, view.fileUrl)] : []
   const answer = new MessageBuilder()
-  const chunks = new MessageChunks(fileUrl)
+  const chunks = new MessageChunks(view)
   // Only the id of the message is needed of the start, not its session.
   for (const part of partsOfTurn(turn, '')) for (const chunk of chunks.add(part)) answer.add(chunk)
   const metadata = { runId, status: 'completed' }

@@ -7,7 +7,7 @@ import {
   type Passage,
   type PartOf
 } from '@svc/contract'
-import { type FileUrl } from '@svc/surface'
+import { steerOf, type FileUrl } from '@svc/surface'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
 import { contentChunks, toData, type Logged } from './content-chunks.ts'
 import { MemberChunks } from './member-chunks.ts'
@@ -27,6 +27,13 @@ const FINISH_REASONS: Readonly<
 
 const EMPTY_STEP: readonly UiChunk[] = [{ type: 'start-step' }, { type: 'finish-step' }]
 
+/** How messages show their runs. */
+export interface ChatView {
+  readonly fileUrl: FileUrl
+  /** True if messages that join a run are `steering-message` parts. */
+  readonly steeringMessages: boolean
+}
+
 /**
  * Makes the chunks of a message from the parts of its run, in order. They depend on the log only, so that each reader gets the same; the
  * URLs of files begin as the reader reaches the service.
@@ -34,7 +41,7 @@ const EMPTY_STEP: readonly UiChunk[] = [{ type: 'start-step' }, { type: 'finish-
 export class MessageChunks {
   /** The run so far. */
   readonly run = new RunView()
-  readonly #fileUrl: FileUrl
+  readonly #view: ChatView
   readonly #tools = new ToolChunks()
   readonly #speech = new RunSpeech(({ type, seq }) => `${type === 'reasoning' ? type : 'text'}-${seq}`)
   readonly #members = new MemberChunks()
@@ -44,9 +51,11 @@ export class MessageChunks {
   // Chunks of members since it began: its reset removes them too.
   #ofMembers: UiChunk[] = []
   #hasStructured = false
+  // Messages that have joined the run, for its next step.
+  #steers: UiChunk[] = []
 
-  constructor(fileUrl: FileUrl) {
-    this.#fileUrl = fileUrl
+  constructor(view: ChatView) {
+    this.#view = view
   }
 
   /** The inputs that the output of a tool answers, by the id of the tool call in the message. */
@@ -55,11 +64,11 @@ export class MessageChunks {
   }
 
   /** Continues the text under way with an increment, and returns the JSON of its chunk; undefined if there is none. */
-  continueText(part: Increment): string | undefined {
+  continueText(part: Increment, json: string): string | undefined {
     const open = this.#speech.continue(part)
     if (open === undefined) return undefined
     this.run.seq = part.seq
-    return `{"type":"text-delta","id":"${open.shown}","delta":${JSON.stringify(part.text)}}`
+    return `{"type":"text-delta","id":"${open.shown}","delta":${json}}`
   }
 
   get #runId(): string {
@@ -110,7 +119,7 @@ export class MessageChunks {
       case 'step':
         return this.#close()
       case 'data':
-        return [toData(part)]
+        return this.#data(part)
       default:
         return this.#addAnywhere(part)
     }
@@ -144,7 +153,7 @@ export class MessageChunks {
       const chunks = this.#tools.add(part)
       return chunks.length > 0 && !part.source?.length ? [...this.#close(), ...chunks] : chunks
     }
-    return contentChunks(part, (file) => this.#fileUrl(file, this.#runId))
+    return contentChunks(part, (file) => this.#view.fileUrl(file, this.#runId))
   }
 
   #start({ runId, sessionId, at }: Logged<'start'>): UiChunk {
@@ -178,7 +187,23 @@ export class MessageChunks {
     this.#step = index
     this.#isStepOver = false
     this.#ofMembers = []
-    return [...chunks, ...ended, { type: 'start-step' }]
+    return [...chunks, ...ended, ...this.#takeSteers(), { type: 'start-step' }]
+  }
+
+  #data(part: Logged<'data'>): UiChunk[] {
+    const steer = this.#view.steeringMessages ? steerOf(part) : undefined
+    if (steer === undefined) return [toData(part)]
+    const { steerId: id, message } = steer
+    const texts = typeof message === 'string' ? [message] : message.map(({ text }) => text)
+    this.#steers.push({ type: 'steering-message', id, parts: texts.map((text) => ({ type: 'text', text })) })
+    return []
+  }
+
+  // Before the step that reads them; what no step has read stands at the end.
+  #takeSteers(): UiChunk[] {
+    const taken = this.#steers
+    if (taken.length > 0) this.#steers = []
+    return taken
   }
 
   // What members did meanwhile is not void.
@@ -225,6 +250,7 @@ export class MessageChunks {
       ...this.#close(),
       ...this.#members.endAll(),
       ...this.#endStep(),
+      ...this.#takeSteers(),
       { type: 'message-metadata', messageMetadata },
       { type: 'error', errorText: message },
       { type: 'finish', finishReason: 'error', messageMetadata }
@@ -247,6 +273,7 @@ export class MessageChunks {
       ...this.#members.endAll(),
       ...(isNew ? [this.#structured(structured)] : []),
       ...this.#endStep(),
+      ...this.#takeSteers(),
       // After a step with no tools the client does not send the message again by itself.
       ...(isCut && this.#speech.length === 0 ? EMPTY_STEP : []),
       ...(isCanceled ? [{ type: 'abort' } as const] : []),

@@ -2,7 +2,7 @@ import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { FinishReasonSchema, UsageSchema } from '@svc/contract'
 
 // Version 1 of the UI message stream, as `uiMessageChunkSchema` of the npm package `ai` has it: the chunks that this package sends,
-// none that the oldest clients of version 7 refuse.
+// none that the oldest clients of version 7 refuse, except for `steering-message`, which the app must ask for.
 
 /** Facts about a message of the assistant: its run, how far the client has read it, and how it ended. */
 export const ChatMetadataSchema = Type.Object(
@@ -93,6 +93,10 @@ export const UiChunkSchema = Type.Union(
       id: Type.Optional(Type.String()),
       data: Type.Unknown(),
       transient: Type.Optional(Type.Literal(true))
+    }),
+    define('steering-message', {
+      ...id,
+      parts: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() }))
     }),
     define('message-metadata', metadata),
     define('error', { errorText: Type.String() }),

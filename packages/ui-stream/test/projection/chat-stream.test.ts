@@ -13,7 +13,10 @@ const finish: Part = { type: 'finish', finishReason: 'stop', usage, durationMs: 
 
 /** A stream, and what it sends for each part of a log. */
 function open(options?: StreamStart) {
-  const stream = new ChatStream(new MessageChunks(() => undefined), options)
+  const stream = new ChatStream(
+    new MessageChunks({ fileUrl: () => undefined, steeringMessages: false }),
+    options
+  )
   let seq = 0
   const add = (part: Part) => {
     const numbered = { ...part, seq: ++seq, at: 0 } satisfies NumberedPart

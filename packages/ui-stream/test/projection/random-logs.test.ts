@@ -1,4 +1,4 @@
-import type { NumberedPart } from '@svc/registry'
+import type { NumberedPart, Part } from '@svc/registry'
 import { RunResultBuilder } from '@svc/contract'
 import { entryFromJson } from '@svc/contract/stores'
 import { randomLog } from '@svc/testing'
@@ -9,7 +9,7 @@ import { array, assert, asyncProperty, nat, property } from 'fast-check'
 import t from 'tap'
 import { MessageBuilder } from '../../src/messages/build-message.ts'
 import { ChatStream } from '../../src/projection/chat-stream.ts'
-import { MessageChunks } from '../../src/projection/message-chunks.ts'
+import { MessageChunks, type ChatView } from '../../src/projection/message-chunks.ts'
 import type { UiChunk } from '../../src/wire/chunks.ts'
 
 const logs = array(nat(99), { minLength: 60, maxLength: 60 }).map((numbers) => {
@@ -18,10 +18,27 @@ const logs = array(nat(99), { minLength: 60, maxLength: 60 }).map((numbers) => {
 })
 const options = { numRuns: cases(300) }
 const fileUrl = ({ url }: { url?: string | undefined }) => url
+const view = { fileUrl, steeringMessages: false }
 
-function chunksOf(log: readonly NumberedPart[]): UiChunk[] {
-  const chunks = new MessageChunks(fileUrl)
+function chunksOf(log: readonly NumberedPart[], shown: ChatView = view): UiChunk[] {
+  const chunks = new MessageChunks(shown)
   return log.flatMap((part) => chunks.add(part))
+}
+
+/** A log in which messages join the run after some of its parts, each with its place as its id. */
+function joinAt(log: readonly NumberedPart[], places: readonly number[]): NumberedPart[] {
+  const joined: NumberedPart[] = []
+  const add = (part: Part) => joined.push({ ...part, seq: joined.length + 1, at: 0 })
+  log.forEach((part, index) => {
+    const isLast = index === log.length - 1
+    add(part)
+    for (const place of places)
+      if (place % log.length === index && !isLast) {
+        const steerId = String(joined.length + 1)
+        add({ type: 'data', name: 'steer', value: { steerId, message: 'So' } })
+      }
+  })
+  return joined
 }
 
 /** The message that the client of the AI SDK makes of a stream. */
@@ -49,6 +66,34 @@ t.test(
             const { success } = await validate!(JSON.parse(JSON.stringify(chunk)))
             if (!success) throw new Error(`a chunk does not fit: ${JSON.stringify(chunk)}`)
           }
+        const builder = new MessageBuilder()
+        for (const chunk of chunks) builder.add(chunk)
+        const [ours, theirs] = [builder.build(), await messageOf(chunks)].map(normal)
+        if (ours !== theirs) throw new Error(`ours:\n${ours}\ntheirs:\n${theirs}`)
+      }),
+      options
+    )
+    t.pass()
+  }
+)
+
+t.test(
+  'messages that join a run come before its steps, and the client makes our message of them',
+  async (t) => {
+    const newest = uiMessageChunkSchema()
+    await assert(
+      asyncProperty(logs, array(nat(60), { maxLength: 4 }), async (log, places) => {
+        const joined = joinAt(log, places)
+        const chunks = chunksOf(joined, { fileUrl, steeringMessages: true })
+        for (const chunk of chunks) {
+          const { success } = await newest.validate!(JSON.parse(JSON.stringify(chunk)))
+          if (!success) throw new Error(`a chunk does not fit: ${JSON.stringify(chunk)}`)
+        }
+        const steers = chunks.flatMap((chunk) => (chunk.type === 'steering-message' ? [chunk.id] : []))
+        const expected = joined.flatMap((part) =>
+          part.type === 'data' && part.name === 'steer' ? [part.seq] : []
+        )
+        if (steers.join() !== expected.join()) throw new Error(`${steers.join()}, not ${expected.join()}`)
         const builder = new MessageBuilder()
         for (const chunk of chunks) builder.add(chunk)
         const [ours, theirs] = [builder.build(), await messageOf(chunks)].map(normal)
@@ -107,7 +152,7 @@ t.test('a reader that begins anywhere gets the rest of the same stream', async (
     property(logs, nat(200), (log, at) => {
       const entries = log.map((part) => entryFromJson(part.seq, JSON.stringify(part)))
       const read = (after: number) => {
-        const stream = new ChatStream(new MessageChunks(fileUrl), { after })
+        const stream = new ChatStream(new MessageChunks(view), { after })
         return entries.map((entry) => Array.from(stream.encode(entry)).join(''))
       }
       const [whole, after] = [read(0), at % log.length]

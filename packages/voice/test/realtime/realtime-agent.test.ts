@@ -116,6 +116,36 @@ t.test('a tool waits for an approval, which the user gives by voice', async (t) 
   )
 })
 
+t.test('a model may give calls of different turns one id', async (t) => {
+  let count = 0
+  const counter = defineTool({
+    name: 'count',
+    description: 'Counts.',
+    input: Type.Object({}),
+    execute: () => ++count
+  })
+  const { link, upstream } = await startAgentCall(t, {
+    server: {
+      reply({ items }) {
+        const { output } = items.at(-1) ?? {}
+        return output === undefined
+          ? { calls: [{ callId: 'c1', name: 'count', args: '{}' }] }
+          : { text: `It is ${output}.` }
+      }
+    },
+    voice: { tools: [counter] }
+  })
+  for (let turn = 1; turn <= 4; turn++) {
+    link.speak('go on')
+    t.match(await link.next('answer.end'), { text: `It is ${turn}.` })
+    await link.next('state', listening)
+    if (turn === 2) upstream.connections[0]?.cut()
+  }
+  const calls = upstream.connections.at(-1)?.items.filter(({ type }) => type === 'function_call') ?? []
+  t.equal(calls.length, 4)
+  t.equal(new Set(calls.slice(0, 3).map(({ call_id: id }) => id)).size, 2, 'c1, another one, and c1 again')
+})
+
 t.test('the client serves tools that it chose, and changes them', async (t) => {
   const tool = (name: string) => ({ name, description: 'A tool.', input: { type: 'object' } as never })
   const { link, upstream } = await startAgentCall(t, {

@@ -22,8 +22,10 @@ export function decodeMessage(message: Static<typeof MessageSchema>): SendReques
 /** @throws A2A_ERR_BAD_PARAMS */
 export function decodePart(part: Fields, field: string): MessagePart {
   const { kind, metadata } = part
-  const given = CONTENT.filter((each) => (part[each] ?? undefined) !== undefined)
-  if (CONTENT.includes(String(kind)) && given.some((each) => each !== kind))
+  if (
+    CONTENT.includes(String(kind)) &&
+    CONTENT.some((each) => each !== kind && (part[each] ?? undefined) !== undefined)
+  )
     throw badParams(field, `Expected exactly one of ${CONTENT.join(', ')}`)
   if (metadata !== undefined && !isObject(metadata)) throw badParams(`${field}.metadata`, 'Expected object')
   const about = defined({ metadata }) as { metadata?: Fields }

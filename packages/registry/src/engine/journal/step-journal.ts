@@ -215,6 +215,7 @@ export class StepJournal implements RunJournal {
       if (isPromise(waiting)) {
         endWork()
         await waiting
+        this.#host.requireOpen()
         endWork = work()
       }
       return await this.#executeNow(key, fn)

@@ -1,5 +1,7 @@
 import {
+  codeOf,
   createPause,
+  andThen,
   isPromise,
   isTerminalPart,
   isTerminalStatus,
@@ -11,7 +13,7 @@ import {
   type RunSummary,
   type Stores
 } from '@svc/contract'
-import { REG_ERR_BAD_OPTION } from '@svc/contract/errors'
+import { REG_ERR_BAD_OPTION, RUN_ERR_LOG_GONE, RUN_ERR_NO_LEASE } from '@svc/contract/errors'
 import { typeOfEntry } from './encode-part.ts'
 
 /** Reads entries of logs at its own pace: of one run, or of all runs of a session. */
@@ -28,7 +30,7 @@ export interface EntryReader {
   readonly ended: boolean
   /** True if the engine closed first; another process continues after what was read. */
   readonly suspended: boolean
-  /** The store failure that ended a log before its last part, if any. */
+  /** What ended a log before its last part, if anything did: a failure of the store, or RUN_ERR_LOG_GONE. */
   readonly fault: Error | undefined
   /** Reads the next entries, of one run; empty if there are none yet. */
   read(): Awaitable<readonly LogEntry[]>
@@ -234,7 +236,7 @@ export class LogReader implements EntryReader {
     return this.#after
   }
 
-  /** The store failure that ended the log before the run's last part, if any. */
+  /** What ended the log before the run's last part, if anything did: a failure of the store, or RUN_ERR_LOG_GONE. */
   get fault(): Error | undefined {
     return this.#fault
   }
@@ -250,18 +252,15 @@ export class LogReader implements EntryReader {
 
   /** Calls back once there is more to read than at the last `read`; immediately if there already is. */
   onNews(callback: () => void): void {
-    this.#onNews = () => {
-      this.#onNews = undefined
-      callback()
-    }
-    if (this.#news) this.#onNews()
+    this.#onNews = callback
+    if (this.#news) this.#notify()
   }
 
   /** Rereads log and record as if notified, in case a notification was lost. */
   lookAgain(): void {
     this.#isCurrent = false
     this.#news = true
-    this.#onNews?.()
+    this.#notify()
   }
 
   close(): void {
@@ -271,19 +270,24 @@ export class LogReader implements EntryReader {
     this.#closed?.removeEventListener('abort', this.#leave)
   }
 
+  #notify(): void {
+    const callback = this.#onNews
+    this.#onNews = undefined
+    callback?.()
+  }
+
   #wake(gone = false): void {
     this.#gone ||= gone
     this.#news = true
-    this.#onNews?.()
+    this.#notify()
   }
 
   #take(entries: readonly LogEntry[], isLast: boolean): Awaitable<readonly LogEntry[]> {
-    const last = entries.at(-1)
-    if (last !== undefined) {
-      this.#isCurrent = true
-      this.#after = last.seq
-      this.#ended = this.#endsRun = isTerminalEntry(last)
-    } else if (this.#gone || this.#isOver) {
+    if (entries.length > 0) {
+      if (this.#after > 0 && entries[0]!.seq > this.#after + 1) return this.#takeAfterGap(entries)
+      return this.#accept(entries)
+    }
+    if (this.#gone || this.#isOver) {
       this.#ended = true
       this.#fault = this.#host.faultOf?.(this.runId)
     } else if (!this.#isCurrent) {
@@ -294,6 +298,28 @@ export class LogReader implements EntryReader {
     } else if (isLast) {
       this.#ended = this.#suspended = true
     }
+    return entries
+  }
+
+  // The run continues from an earlier state of a store that was restored, under later numbers: what this reader has read last may be lost.
+  #takeAfterGap(entries: readonly LogEntry[]): Awaitable<readonly LogEntry[]> {
+    const known = findEnd(this.#stores, this.runId, this.#after)
+    const take = (isLast: boolean | undefined) =>
+      isLast === undefined ? this.#lose() : this.#accept(entries)
+    return andThen(known, take)
+  }
+
+  #lose(): readonly LogEntry[] {
+    this.#ended = true
+    this.#fault = new RUN_ERR_LOG_GONE()
+    return []
+  }
+
+  #accept(entries: readonly LogEntry[]): readonly LogEntry[] {
+    const last = entries.at(-1)!
+    this.#isCurrent = true
+    this.#after = last.seq
+    this.#ended = this.#endsRun = isTerminalEntry(last)
     return entries
   }
 
@@ -314,7 +340,10 @@ function isTerminalEntry(entry: LogEntry): boolean {
   return type !== undefined && isTerminalPart({ type }) && isTerminalPart(entry.part)
 }
 
-/** Yields the parts of a run in order, including future ones, until its last part or until the signal aborts. */
+/**
+ * Yields the parts of a run in order, including future ones, until its last part or until the signal aborts.
+ * @throws RUN_ERR_LOG_GONE if the store was restored to a state without the parts that were yielded last
+ */
 export async function* readParts(
   host: LogHost,
   runId: string,
@@ -349,6 +378,8 @@ export async function* readEntries(
         if (signal?.aborted) resolve()
       })
     }
+    const { fault } = reader
+    if (fault !== undefined && codeOf(fault) === 'RUN_ERR_LOG_GONE') throw fault
   } finally {
     signal?.removeEventListener('abort', stop)
     reader.close()
@@ -374,13 +405,33 @@ export async function* readPresent(
   }
 }
 
-/** True if the part with this `seq` is the run's last; undefined if there is no such part. 0 precedes the first part and is never the last. */
-export async function isEnd(
-  { log }: Pick<Stores, 'log'>,
+/**
+ * True if the part with this `seq` is the run's last. 0 precedes the first part and is never the last.
+ * @throws RUN_ERR_LOG_GONE if there is no such part; RUN_ERR_NO_LEASE if another process may have written it: this one may have lost the
+ * run, and not know it yet
+ */
+export function isEnd(stores: Pick<Stores, 'log' | 'lease'>, runId: string, seq: number): Awaitable<boolean> {
+  return andThen(findEnd(stores, runId, seq), requirePart)
+}
+
+function requirePart(isLast: boolean | undefined): boolean {
+  if (isLast === undefined) throw new RUN_ERR_LOG_GONE()
+  return isLast
+}
+
+// As `isEnd`, but undefined if there is no such part.
+function findEnd(
+  { log, lease }: Pick<Stores, 'log' | 'lease'>,
   runId: string,
   seq: number
-): Promise<boolean | undefined> {
+): Awaitable<boolean | undefined> {
   if (seq === 0) return false
-  const [entry] = await log.read(runId, seq - 1, { entries: 1, bytes: 1 })
-  return entry && isTerminalPart(entry.part)
+  const isKnown = lease === undefined || lease.held
+  const isEndAt = ([entry]: readonly LogEntry[]) => {
+    if (entry?.seq === seq) return isTerminalPart(entry.part)
+    if (!isKnown) throw new RUN_ERR_NO_LEASE()
+    return undefined
+  }
+  const entries = log.read(runId, seq - 1, { entries: 1, bytes: 1 })
+  return andThen(entries, isEndAt)
 }

@@ -14,6 +14,7 @@ import {
   type RunResult,
   type StoredError,
   type StoredRun,
+  type Stores,
   type StreamLog,
   type YieldedPart
 } from '@svc/contract'
@@ -21,21 +22,24 @@ import { RUN_ERR_CANCELED, RUN_ERR_FAILED, RUN_ERR_LOG_LIMIT } from '@svc/contra
 import { sizeOfEntry } from '@svc/contract/stores'
 import type { PartRecord } from '../journal/part-record.ts'
 import { encodeJson, encodePart, timeAfter } from './encode-part.ts'
-import { HeldText } from './held-text.ts'
+import { HeldText, type HeldTexts } from './held-text.ts'
 import type { TransientPart } from './log-reader.ts'
 import { RedactedWriter } from './redacted-writer.ts'
 
 // Characters of queued JSON at which a run that writes faster than its store is held back.
 const CONGESTED_AT = 262_144
 
-/** What a writer reports. */
-export interface WriterEvents {
+/** A run, as the writer of its log sees it. */
+export interface WrittenRun {
+  readonly record: Pick<StoredRun, 'runId' | 'epoch' | 'status'>
+  readonly stores: Pick<Stores, 'log'>
+  readonly options: { readonly redact?: Redact | undefined }
   /** A write failed; nothing more will be written. */
-  readonly onFault: (err: unknown) => void
+  writeFailed(err: unknown): void
   /** The record of a part is in the store. */
-  readonly onRecorded: () => void
+  stepSettled(): void
   /** A part is for the readers of the moment. */
-  readonly onTransient: (part: TransientPart) => void
+  publish(part: TransientPart): void
 }
 
 interface Queued {
@@ -203,38 +207,38 @@ export class PartWriter {
   readonly #epoch: number
   readonly #progress: RunProgress
   readonly #redact: Redact | undefined
-  readonly #events: WriterEvents
-  #queue: Queued[] = []
+  readonly #run: WrittenRun
+  // Texts and ends of steps of this turn of the event loop: they are numbered, and appended together at its end, or with the end of the run.
+  #texts: LogEntry[] | undefined
+  // Only in stores that take time.
+  #queue: Queued[] | undefined
   #queued = 0
   #working: Promise<void> | undefined
   // Called once the append in progress has succeeded.
-  #after: (() => void)[] = []
+  #after: (() => void)[] | undefined
   #broken = false
   // Only for runs with a caller's keys.
   readonly #redacted: RedactedWriter | undefined
   // Only in stores in which each part costs much.
   readonly #held: HeldText | undefined
 
-  constructor(
-    log: StreamLog,
-    { runId, epoch }: Pick<StoredRun, 'runId' | 'epoch'>,
-    progress: RunProgress,
-    redact: Redact | undefined,
-    events: WriterEvents
-  ) {
+  constructor(run: WrittenRun, progress: RunProgress, texts: HeldTexts) {
+    const { record, stores, options } = run
+    const { log } = stores
+    const { redact } = options
+    this.#run = run
     this.#log = log
-    this.#runId = runId
-    this.#epoch = epoch
+    this.#runId = record.runId
+    this.#epoch = record.epoch
     this.#progress = progress
     this.#redact = redact
-    this.#events = events
-    const onFollowed = log.onFollowed?.bind(log)
     if (redact)
       this.#redacted = new RedactedWriter(redact, {
         append: (part, change, step) => this.#append(part, change, step),
         appendRest: (part) => this.#appendRest(part)
       })
-    else if (onFollowed) this.#held = new HeldText(runId, onFollowed, () => this.#writeHeld())
+    else if (log.onFollowed !== undefined)
+      this.#held = new HeldText(texts, log, record.runId, () => this.#writeHeld())
   }
 
   /** True if the log has a part. */
@@ -247,14 +251,16 @@ export class PartWriter {
     return this.#queued > CONGESTED_AT
   }
 
-  /** Writes the first part, with the input if the log keeps it; the run is then working, unless it is queued. @throws RUN_ERR_LOG_LIMIT */
-  start(part: PartOf<'start'>, input: unknown): void {
-    const change: RunChange | undefined = part.queued ? undefined : { status: 'working', at: Date.now() }
+  /** Writes the first part; the run is then working, unless it is queued. @throws RUN_ERR_LOG_LIMIT */
+  start(part: PartOf<'start'>): void {
+    const isSettled = part.queued === true || this.#run.record.status === 'working'
+    const change: RunChange | undefined = isSettled ? undefined : { status: 'working', at: Date.now() }
     try {
-      this.write(input === undefined ? part : { ...part, input }, change)
+      this.write(part, change)
     } catch (err) {
       // Every log begins with a start, also if the input exceeds its limit.
-      this.write(part, change)
+      const { input: _, ...rest } = part
+      this.write(rest, change)
       throw err
     }
   }
@@ -266,18 +272,46 @@ export class PartWriter {
   write(part: Part, change?: RunChange, record?: PartRecord): void {
     if (part.type === 'data' && part.transient) return this.#pass(part)
     if (this.#redacted !== undefined) return this.#redacted.write(part, change, record)
-    if (this.#held !== undefined) {
+    // What is gathered comes after what was held.
+    if (this.#held !== undefined && this.#texts === undefined) {
       const isPlain = change === undefined && record === undefined
       if (isPlain && this.#held.add(part)) return
       const before = this.#held.take()
-      if (before !== undefined) this.#append(before)
-      if (isPlain && this.#held.add(part)) return
+      if (before !== undefined) {
+        this.#enter(this.#progress.next(before))
+        if (isPlain && this.#held.add(part)) return
+      }
     }
     this.#append(part, change, record)
   }
 
   #append(part: Part, change?: RunChange, record?: PartRecord): void {
-    this.#enter(this.#progress.next(part), change, record)
+    const entry = this.#progress.next(part)
+    const { type } = part
+    const isGathered = type === 'text' || type === 'reasoning' || type === 'step'
+    if (isGathered && change === undefined && record === undefined && this.#working === undefined)
+      this.#gather(entry)
+    else this.#enter(entry, change, record)
+  }
+
+  #gather(entry: LogEntry): void {
+    if (this.#broken) return
+    this.#queued += sizeOfEntry(entry)
+    if (this.#texts !== undefined) return void this.#texts.push(entry)
+    this.#texts = [entry]
+    process.nextTick(PartWriter.#storeTexts, this)
+  }
+
+  static #storeTexts(this: void, writer: PartWriter): void {
+    if (writer.#texts !== undefined) writer.#enter(undefined)
+  }
+
+  #takeTexts(): LogEntry[] {
+    const texts = this.#texts
+    if (texts === undefined) return []
+    for (const text of texts) this.#queued -= sizeOfEntry(text)
+    this.#texts = undefined
+    return texts
   }
 
   #appendRest(part: Part): void {
@@ -300,12 +334,11 @@ export class PartWriter {
   }
 
   #pass(part: PartOf<'data'>): void {
-    this.#events.onTransient(this.#progress.passing(this.#redact?.(part) ?? part))
+    this.#run.publish(this.#progress.passing(this.#redact?.(part) ?? part))
   }
 
   /** Numbers the last part of the run. */
   finish(how: Ending): FinalState {
-    this.flush()
     return this.#progress.end(how, this.#redact)
   }
 
@@ -323,14 +356,15 @@ export class PartWriter {
   /** Drops the text held back: another process continues the run. */
   drop(): void {
     this.#held?.take()
+    this.#takeTexts()
   }
 
   /** Wraps a step so that its text is in the log before its output is recorded. */
-  flushingAfter<T>(step: () => Promise<T> | T): () => Promise<T> | T {
-    if (this.#redacted === undefined && this.#held === undefined) return step
+  flushingAfter<T>(step: () => Promise<T> | T): () => Promise<T> {
     return async () => {
       const output = await step()
       this.flush()
+      PartWriter.#storeTexts(this)
       return output
     }
   }
@@ -343,32 +377,36 @@ export class PartWriter {
 
   /** Resolves when all writes so far have succeeded or failed; undefined if none are in progress. */
   idle(): Promise<void> | undefined {
+    PartWriter.#storeTexts(this)
     return this.#working
   }
 
   /** Calls `act` when all writes so far have succeeded or failed; immediately if none are in progress. */
   whenIdle(act: () => void): void {
+    PartWriter.#storeTexts(this)
     if (this.#working === undefined) act()
     else void this.#working.then(act)
   }
 
   /** Calls `act` when all writes so far have succeeded; immediately if none are in progress, never if one has failed. */
   whenStored(act: () => void): void {
-    const last = this.#queue.at(-1)
+    PartWriter.#storeTexts(this)
     if (this.#broken) return
     if (this.#working === undefined) act()
-    else (last?.after ?? this.#after).push(act)
+    else (this.#queue?.at(-1)?.after ?? (this.#after ??= [])).push(act)
   }
 
   #enter(entry: LogEntry | undefined, change?: RunChange, record?: PartRecord): void {
     if (this.#broken) return
     if (this.#working !== undefined) {
-      this.#queue.push({ entry, change, record, after: [] })
-      this.#queued += entry?.json.length ?? 0
+      ;(this.#queue ??= []).push({ entry, change, record, after: [] })
+      this.#queued += entry === undefined ? 0 : sizeOfEntry(entry)
       return
     }
+    const entries = this.#takeTexts()
+    if (entry !== undefined) entries.push(entry)
     try {
-      const appended = this.#store(entry === undefined ? [] : [entry], change, record && [record])
+      const appended = this.#store(entries, change, record && [record])
       if (isPromise(appended)) this.#working = this.#drain(appended)
     } catch (err) {
       this.#break(err)
@@ -379,8 +417,8 @@ export class PartWriter {
     try {
       await first
       this.#stored()
-      while (this.#queue.length > 0) {
-        const { entries, change, records, after } = this.#nextBatch()
+      while (this.#queue !== undefined && this.#queue.length > 0) {
+        const { entries, change, records, after } = this.#nextBatch(this.#queue)
         this.#after = after
         await this.#store(entries, change, records)
         this.#stored()
@@ -401,7 +439,7 @@ export class PartWriter {
     const steps = records.map((record) => record.toStep())
     const settle = () => {
       for (const record of records) record.settle()
-      this.#events.onRecorded()
+      this.#run.stepSettled()
     }
     const appended = this.#log.append(this.#runId, this.#epoch, entries, change, steps)
     if (isPromise(appended)) return appended.then(settle)
@@ -409,15 +447,15 @@ export class PartWriter {
   }
 
   // Ends with the first part that changes the record, so that both are written together.
-  #nextBatch(): {
+  #nextBatch(queue: Queued[]): {
     entries: LogEntry[]
     change: RunChange | undefined
     records: PartRecord[]
     after: (() => void)[]
   } {
-    const changing = this.#queue.findIndex(({ change }) => change !== undefined)
-    const batch = this.#queue.splice(0, changing === -1 ? this.#queue.length : changing + 1)
-    for (const { entry } of batch) this.#queued -= entry?.json.length ?? 0
+    const changing = queue.findIndex(({ change }) => change !== undefined)
+    const batch = queue.splice(0, changing === -1 ? queue.length : changing + 1)
+    for (const { entry } of batch) if (entry !== undefined) this.#queued -= sizeOfEntry(entry)
     return {
       entries: batch.flatMap(({ entry }) => entry ?? []),
       change: batch.at(-1)!.change,
@@ -428,14 +466,19 @@ export class PartWriter {
 
   #stored(): void {
     const after = this.#after
-    this.#after = []
-    for (const act of after) act()
+    this.#after = undefined
+    for (const act of after ?? []) act()
+  }
+
+  /** What was written beside the log cannot be stored, and so nothing more may be written. */
+  fail(err: unknown): void {
+    this.#break(err)
   }
 
   #break(err: unknown): void {
     this.#broken = true
-    this.#queue = []
+    this.#queue = this.#texts = undefined
     this.#queued = 0
-    this.#events.onFault(err)
+    this.#run.writeFailed(err)
   }
 }

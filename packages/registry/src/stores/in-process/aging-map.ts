@@ -54,6 +54,16 @@ export class AgingMap<V extends object> {
     this.#dropOldest()
   }
 
+  /** Replaces the value of a key, which keeps its age. The old value's weight must not have changed since it was added. */
+  replace(key: string, value: V): void {
+    const group = this.#find(key)
+    if (group === undefined) return
+    const more = this.#limits.weigh(value) - this.#limits.weigh(group.entries.get(key)!)
+    group.entries.set(key, value)
+    group.weight += more
+    this.#weight += more
+  }
+
   /** Removes and returns an entry; its weight must not have changed since it was added. */
   remove(key: string): V | undefined {
     const group = this.#find(key)

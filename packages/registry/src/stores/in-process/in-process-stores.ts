@@ -254,10 +254,10 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
   const queue = createInProcessRunQueue(runs, checkpoints)
   const locks = new SessionLocks()
   const sessions = new SessionTable()
-  const { webhooks, report } = createInProcessWebhooks(kept, isLive)
+  const webhooks = createInProcessWebhooks(kept, isLive)
   return {
     runs: createInProcessRunStore(runs),
-    log: locks.watch(createInProcessStreamLog(runs, report)),
+    log: locks.watch(createInProcessStreamLog(runs, webhooks)),
     sessions: createInProcessSessionStore(runs, locks, sessions),
     sessionIndex: createInProcessSessionIndex(runs, sessions),
     memory: createInProcessMemoryStore(kept, runs),
@@ -265,7 +265,7 @@ export function createInProcessStores(retention: Partial<InProcessRetention> = {
     checkpoints,
     queue,
     schedules: createInProcessScheduleStore(queue, kept),
-    webhooks,
+    webhooks: webhooks.webhooks,
     control: createInProcessControlBus(),
     remoteSessions: createInProcessRemoteSessionStore(runs),
     files: createInProcessFileStore({ maxBytes: kept.fileMaxBytes, isLive }, runs)

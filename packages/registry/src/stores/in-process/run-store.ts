@@ -1,4 +1,5 @@
 import {
+  RUN_FORMAT,
   createScopeFilter,
   encodePieces,
   hasMetadata,
@@ -42,7 +43,8 @@ import {
   summarizeRun,
   type RunPosition
 } from '@svc/contract/stores'
-import { recordStep, wake, type RunEntry, type RunTable } from './run-table.ts'
+import type { KeptRun, RunEntry, RunHead } from './run-entry.ts'
+import type { RunTable } from './run-table.ts'
 import type { InProcessWebhooks } from './webhook-store.ts'
 
 /** Summarizes a run for a list. */
@@ -122,40 +124,40 @@ function newestFirst(a: Begun, b: Begun): number {
 }
 
 /** Lists a page of runs, newest first, with `since` last changed first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
-function listRuns(kept: Iterable<RunEntry>, query: RunQuery): RunPage {
+function listRuns(kept: Iterable<KeptRun>, query: RunQuery): RunPage {
   const { scope, owner, status, kind, name, metadata, since, limit, cursor } = query
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
-  const found: RunEntry[] = []
+  const found: KeptRun[] = []
   for (const run of kept) {
-    const { record } = run
-    if (owner !== undefined && record.owner !== owner) continue
-    if (since !== undefined && record.updatedAt < since) continue
-    if (status !== undefined && record.status !== status) continue
-    if (kind !== undefined && record.kind !== kind) continue
-    if (name !== undefined && record.name !== name) continue
-    if (metadata !== undefined && !hasMetadata(record.metadata, metadata)) continue
-    if (isInScope(record)) found.push(run)
+    const { head } = run
+    if (owner !== undefined && head.owner !== owner) continue
+    if (since !== undefined && head.updatedAt < since) continue
+    if (status !== undefined && head.status !== status) continue
+    if (kind !== undefined && head.kind !== kind) continue
+    if (name !== undefined && head.name !== name) continue
+    if (metadata !== undefined && !hasMetadata(head.metadata, metadata)) continue
+    if (isInScope(head)) found.push(run)
   }
   return toPage(found, since === undefined ? 'createdAt' : 'updatedAt', limit, after)
 }
 
 /** Lists a page of runs, last changed first, with the total of all pages. @throws REG_ERR_BAD_CURSOR */
 function listChangedRuns(
-  kept: Iterable<RunEntry>,
+  kept: Iterable<KeptRun>,
   { owner, scope, sessionId, status, errorCode, inputKind, since = 0, limit, cursor }: ChangedRunQuery
 ): ChangedRunPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = createScopeFilter(scope)
-  const found: RunEntry[] = []
+  const found: KeptRun[] = []
   for (const run of kept) {
-    const { record } = run
-    if (record.owner !== owner || record.updatedAt < since) continue
-    if (sessionId !== undefined && record.sessionId !== sessionId) continue
-    if (status !== undefined && record.status !== status) continue
-    if (errorCode !== undefined && !isWanted(errorCode, (code) => record.error?.code === code)) continue
-    if (inputKind !== undefined && !isWanted(inputKind, (kind) => waitsFor(record, kind))) continue
-    if (isInScope(record)) found.push(run)
+    const { head } = run
+    if (head.owner !== owner || head.updatedAt < since) continue
+    if (sessionId !== undefined && head.sessionId !== sessionId) continue
+    if (status !== undefined && head.status !== status) continue
+    if (errorCode !== undefined && !isWanted(errorCode, (code) => head.error?.code === code)) continue
+    if (inputKind !== undefined && !isWanted(inputKind, (kind) => waitsFor(head, kind))) continue
+    if (isInScope(head)) found.push(run)
   }
   return { ...toPage(found, 'updatedAt', limit, after), total: found.length }
 }
@@ -164,28 +166,28 @@ function isWanted<T>(wanted: Wanted<T>, has: (value: T) => boolean): boolean {
   return 'is' in wanted ? has(wanted.is) : !has(wanted.isNot)
 }
 
-function waitsFor(record: StoredRun, wanted: InputKind): boolean {
-  return pendingOf(record).some(({ kind }) => kind === wanted)
+function waitsFor(run: RunHead, wanted: InputKind): boolean {
+  return pendingOf(run).some(({ kind }) => kind === wanted)
 }
 
 /** The ids of the runs of a person. */
 function listOwnedRuns(
-  runs: { live(): readonly RunEntry[]; all(): Iterable<RunEntry> },
+  runs: { live(): readonly RunEntry[]; all(): Iterable<KeptRun> },
   { owner, session, unfinished, limit }: OwnedRunQuery
 ): string[] {
   const found: string[] = []
-  for (const { record } of unfinished === true ? runs.live() : runs.all()) {
+  for (const { head } of unfinished === true ? runs.live() : runs.all()) {
     if (found.length === limit) break
-    if ((record.userId ?? record.owner) !== owner) continue
-    if (unfinished === false && !isTerminalStatus(record.status)) continue
-    if (session === undefined || isIn(session, record)) found.push(record.runId)
+    if ((head.userId ?? head.owner) !== owner) continue
+    if (unfinished === false && !isTerminalStatus(head.status)) continue
+    if (session === undefined || isIn(session, head)) found.push(head.runId)
   }
   return found
 }
 
 function isIn(
   { registry, kind, name, sessionId }: NonNullable<OwnedRunQuery['session']>,
-  run: StoredRun
+  run: RunHead
 ): boolean {
   return run.sessionId === sessionId && run.name === name && run.kind === kind && run.registry === registry
 }
@@ -194,7 +196,7 @@ function isIn(
 function listLeftRuns(live: readonly RunEntry[], { limit, cursor }: LeftQuery): LeftPage {
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const found = Array.from(live, ({ record }) => record)
-    .filter(({ epoch }) => epoch > 0)
+    .filter(({ epoch, format }) => epoch > 0 && format <= RUN_FORMAT)
     .filter(({ createdAt, runId }) => after === undefined || isOlder(after, { at: createdAt, runId }))
     .sort((a, b) =>
       isOlder({ at: a.createdAt, runId: a.runId }, { at: b.createdAt, runId: b.runId }) ? -1 : 1
@@ -218,31 +220,30 @@ function isOlder(one: RunPosition, other: RunPosition): boolean {
 }
 
 function toPage(
-  found: readonly RunEntry[],
+  found: readonly KeptRun[],
   time: 'createdAt' | 'updatedAt',
   limit: number,
   after: RunPosition | undefined
 ): RunPage {
   // Negative if the run precedes the position.
-  const order = ({ record }: RunEntry, at: number, runId: string) =>
-    at - record[time] || (record.runId < runId ? 1 : record.runId > runId ? -1 : 0)
-  const first: RunEntry[] = []
+  const order = ({ head }: KeptRun, at: number, runId: string) =>
+    at - head[time] || (head.runId < runId ? 1 : head.runId > runId ? -1 : 0)
+  const first: KeptRun[] = []
   // Recently ended runs come last in `found`; iterating from the end, most runs are past the page.
   for (let index = found.length - 1; index >= 0; index--) {
     const run = found[index]!
     if (after !== undefined && order(run, after.at, after.runId) <= 0) continue
     let place = first.length
-    while (place > 0 && order(run, first[place - 1]!.record[time], first[place - 1]!.record.runId) < 0)
-      place--
+    while (place > 0 && order(run, first[place - 1]!.head[time], first[place - 1]!.head.runId) < 0) place--
     if (place > limit) continue
     first.splice(place, 0, run)
     if (first.length > limit + 1) first.pop()
   }
-  const { page, nextCursor } = pageOf(first, limit, ({ record }) => ({
-    at: record[time],
-    runId: record.runId
+  const { page, nextCursor } = pageOf(first, limit, ({ head }) => ({
+    at: head[time],
+    runId: head.runId
   }))
-  return { runs: page.map(summaryOf), nextCursor }
+  return { runs: page.map((run) => summaryOf(run.open())), nextCursor }
 }
 
 /** The records of runs and the journal of their steps, in process memory. */
@@ -282,7 +283,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     },
     lease(runId) {
       const run = runs.findLive(runId)
-      return run && runs.lease(run)
+      return run && run.record.format <= RUN_FORMAT ? runs.lease(run) : undefined
     },
     requestCancel(runId, leftTurn) {
       const record = runs.findLive(runId)?.record
@@ -316,7 +317,7 @@ export function createInProcessRunStore(runs: RunTable): RunStore {
     recordStep(runId, epoch, key, output) {
       const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
-      recordStep(run, key, output)
+      run.recordStep(key, output)
     },
     offerSteer: (steer) => runs.offerSteer(steer),
     findSteer: (steerId) => runs.findSteer(steerId),
@@ -337,20 +338,21 @@ export function createInProcessRunQueue(runs: RunTable, checkpoints: CheckpointS
   const owners = new Map<string, Map<string, RunEntry>>()
   const begun = new Set<RunEntry>()
 
-  const countBegun = (owner: string) => {
-    let count = 0
+  const countBegun = () => {
+    const counts = new Map<string, number>()
     for (const run of begun)
       if (run.slot === undefined) begun.delete(run)
-      else if (run.record.owner === owner) count++
-    return count
+      else counts.set(run.record.owner, (counts.get(run.record.owner) ?? 0) + 1)
+    return counts
   }
 
   function findNext({ runnables, perOwner, unlimited }: NextQuery): RunEntry | undefined {
     const known = new Set(runnables.map(runnableKeyText))
+    const counts = countBegun()
     let next: { run: RunEntry; count: number } | undefined
     for (const [owner, waiting] of owners) {
       if (waiting.size === 0) owners.delete(owner)
-      const count = countBegun(owner)
+      const count = counts.get(owner) ?? 0
       if (count >= perOwner && owner !== unlimited) continue
       const run = firstOf(waiting, known)
       if (run === undefined) continue
@@ -378,7 +380,7 @@ export function createInProcessRunQueue(runs: RunTable, checkpoints: CheckpointS
       const waiting = owners.get(owner) ?? new Map<string, RunEntry>()
       owners.set(owner, waiting.set(runId, run))
       run.queue = waiting
-      wake(run)
+      run.wake()
       workers.look(1)
       return undefined
     },
@@ -410,45 +412,68 @@ function firstOf(waiting: ReadonlyMap<string, RunEntry>, known: ReadonlySet<stri
 
 /**
  * The logs of runs, in process memory.
- * @param report gets each change of a run's record
+ * @param webhooks get each change of a run's record
  */
-export function createInProcessStreamLog(runs: RunTable, report: InProcessWebhooks['report']): StreamLog {
+export function createInProcessStreamLog(
+  runs: RunTable,
+  webhooks: Pick<InProcessWebhooks, 'report'>
+): StreamLog {
   return {
     append(runId, epoch, entries, change, steps = []) {
       const run = runs.findLive(runId)
       if (run === undefined || run.record.epoch !== epoch) throw new RUN_ERR_FENCED(runId)
       for (const entry of entries) run.log.push(entry)
-      for (const { key, output } of steps) recordStep(run, key, output)
+      for (const { key, output } of steps) run.recordStep(key, output)
       if (change !== undefined) {
         applyChange(run.record, change)
         if (change.preview !== undefined) run.preview = change.preview
         if (change.stats !== undefined) run.stats = change.stats
         // Summarized now, since a list may have to show thousands at once.
         if (change.input !== undefined) summarize(run, change.input)
-        report(run.record, change)
+        webhooks.report?.(run.record, change)
         if (isTerminalStatus(change.status)) runs.end(run)
       }
-      wake(run)
+      run.wake()
     },
-    read: (runId, after, limit) => runs.find(runId)?.log.read(after, limit) ?? [],
+    read(runId, after, limit) {
+      const run = runs.find(runId)
+      if (run === undefined) return []
+      flush(run)
+      return run.log.read(after, limit)
+    },
     abandon(runId) {
       const run = runs.find(runId)
-      if (run !== undefined) wake(run, true)
+      if (run !== undefined) run.wake(true)
+    },
+    onFollowed(runId, act) {
+      const run = runs.findLive(runId)
+      if (run === undefined || run.followers !== undefined) return false
+      run.onFollowed = act
+      return true
     },
     follow(runId, follower) {
-      const run = runs.find(runId)
+      const run = runs.findFollowed(runId)
       if (run === undefined) {
         follower(true)
         return () => {}
       }
+      flush(run)
       const followers = (run.followers ??= new Set())
       followers.add(follower)
       return () => {
-        followers.delete(follower)
-        if (followers.size === 0 && run.followers === followers) run.followers = undefined
+        if (!followers.delete(follower) || followers.size > 0) return
+        run.followers = undefined
+        runs.leftAlone(run)
       }
     }
   }
+}
+
+// Somebody reads the log: what is held of it is written.
+function flush(run: RunEntry): void {
+  const act = run.onFollowed
+  run.onFollowed = undefined
+  act?.()
 }
 
 function applyChange(record: StoredRun, change: RunChange): void {

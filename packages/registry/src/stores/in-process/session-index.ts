@@ -9,6 +9,7 @@ import {
   type SessionPage,
   type SessionQuery,
   type SessionStore,
+  type SessionUpdate,
   type StoredSession
 } from '@svc/contract'
 import { RUN_ERR_FENCED, RUN_ERR_SESSION_EXISTS } from '@svc/contract/errors'
@@ -23,14 +24,8 @@ import {
   type SessionPosition
 } from '@svc/contract/stores'
 import type { RunTable } from './run-table.ts'
-import {
-  requireTurn,
-  runsOnBranch,
-  type KeptTurn,
-  type SessionEntry,
-  type SessionTable,
-  type TurnTree
-} from './session-table.ts'
+import type { SessionEntry, SessionTable } from './session-table.ts'
+import { requireTurn, runsOnBranch, type KeptTurn, type TurnTree } from './turn-tree.ts'
 
 /** Conversations in process memory. */
 export function createInProcessSessionStore(
@@ -39,16 +34,20 @@ export function createInProcessSessionStore(
   sessions: SessionTable
 ): SessionStore {
   return {
-    load(key, count, from) {
+    load(key, count, from, turnId) {
       const session = sessions.get(sessionKeyText(key))
-      const last = turnBefore(sessions, session, from)
+      const saved = turnId === undefined ? undefined : session?.tree.find(turnId)
+      const last = saved === undefined ? turnBefore(sessions, session, from) : saved.previous
       return session?.tree.messagesTo(last, { limit: count }).map(({ message }) => message!) ?? []
     },
     append(key, turnId, messages, fence, from) {
       runs.requireEpoch(fence)
-      const previous = turnBefore(sessions, sessions.get(sessionKeyText(key)), from)
-      const session = sessions.ensure(key)
-      if (session.append(turnId, messages, previous)) sessions.changed(session, isOwnTurn(turnId))
+      const text = sessionKeyText(key)
+      const known = sessions.get(text)
+      const previous = turnBefore(sessions, known, from)
+      const session = known ?? sessions.begin(key, text)
+      if (session.append(turnId, messages, previous, sessions.blocks))
+        sessions.changed(session, isOwnTurn(turnId))
     },
     hasTurn: (key, runId) => sessions.get(sessionKeyText(key))?.tree.findOf(runId) !== undefined,
     remove: (key) => sessions.remove(sessionKeyText(key)),
@@ -70,17 +69,17 @@ function turnBefore(
   session: SessionEntry | undefined,
   from: Continuation | undefined
 ): KeptTurn | undefined {
-  if (from === undefined) return session?.tree.newest
+  if (from === undefined) return session?.newest
   const { runId, after, along } = from
   if (along !== undefined && after === undefined) {
     const branched = sessions.get(sessionKeyText(along))?.tree.isBranched
-    if (branched !== true) return session?.tree.newest
+    if (branched !== true) return session?.newest
   }
   const own = session?.tree.findOf(runId)
   if (own !== undefined || after === null) return own
   if (along === undefined) return requireTurn(session?.tree, after!)
   const leading = sessions.get(sessionKeyText(along))
-  const last = after === undefined ? leading?.tree.newest : requireTurn(leading?.tree, after)
+  const last = after === undefined ? leading?.newest : requireTurn(leading?.tree, after)
   return session?.tree.findOfAny(runsOnBranch(last))
 }
 
@@ -94,10 +93,23 @@ export function createInProcessSessionIndex(
     return session?.isListed === true ? session : undefined
   }
   const show = (session: SessionEntry) => toStored(session, runs)
+  const change = (session: SessionEntry, { title, metadata, settings }: SessionUpdate) => {
+    if (title !== undefined) session.title = title
+    if (metadata !== undefined) session.metadata = metadata
+    if (settings !== undefined) session.settings = settings
+    sessions.changed(session, true)
+    return show(session)
+  }
   return {
+    create(key, fields = {}) {
+      const text = sessionKeyText(key)
+      if (sessions.get(text) !== undefined) throw new RUN_ERR_SESSION_EXISTS(key.sessionId)
+      return change(sessions.begin(key, text), fields)
+    },
     enter(key, runId) {
       if (runs.find(runId) === undefined) throw new RUN_ERR_FENCED(runId)
-      const session = sessions.ensure(key)
+      const text = sessionKeyText(key)
+      const session = sessions.get(text) ?? sessions.begin(key, text)
       if (!session.enter(runId)) return
       sessions.changed(session, true)
       sessions.followers.notify(session.text)
@@ -107,14 +119,15 @@ export function createInProcessSessionIndex(
       return session && show(session)
     },
     list: (query) => listSessions(sessions, query, show),
-    update(key, { title, metadata }) {
+    cursorAfter(key) {
       const session = findListed(key)
-      if (session === undefined) return undefined
-      if (title !== undefined) session.title = title
-      if (metadata !== undefined) session.metadata = metadata
-      sessions.changed(session)
-      return show(session)
+      return session && formatSessionCursor({ at: session.order, key: session.text })
     },
+    update(key, given) {
+      const session = findListed(key)
+      return session && change(session, given)
+    },
+    settings: (key) => findListed(key)?.settings ?? undefined,
     messages: (key, query) => readPage(sessions.get(sessionKeyText(key))?.tree, query),
     fork(key, sessionId, atTurn) {
       const session = findListed(key)
@@ -125,7 +138,7 @@ export function createInProcessSessionIndex(
     },
     forks(key) {
       const found: SessionEntry[] = [...(sessions.get(sessionKeyText(key))?.forks ?? [])]
-      for (const session of found) found.push(...session.forks)
+      for (const session of found) found.push(...(session.forks ?? []))
       return found.map(({ registry, owner, kind, name, sessionId }) => ({
         registry,
         owner,
@@ -138,6 +151,14 @@ export function createInProcessSessionIndex(
       const { first = 0, runIds = [] } = sessions.get(sessionKeyText(key))?.runsAfter(after, limit) ?? {}
       return runIds.map((runId, at) => ({ ordinal: first + at, runId }))
     },
+    runsBefore(key, before, limit) {
+      const session = sessions.get(sessionKeyText(key))
+      const last = Math.min(before - 1, session?.lastOrdinal ?? 0)
+      const after = Math.max(last - limit, 0)
+      const { first = 0, runIds = [] } = session?.runsAfter(after, last - after) ?? {}
+      return runIds.map((runId, at) => ({ ordinal: first + at, runId })).toReversed()
+    },
+    ordinalOf: (key, runId) => sessions.get(sessionKeyText(key))?.ordinalOf(runId),
     follow: (key, listener) => sessions.followers.follow(sessionKeyText(key), listener)
   }
 }
@@ -149,7 +170,7 @@ function forkSession(
   atTurn: string | undefined
 ): SessionEntry {
   const { registry, owner, kind, name } = session
-  const last = atTurn === undefined ? session.tree.newest : requireTurn(session.tree, atTurn)
+  const last = atTurn === undefined ? session.newest : requireTurn(session.tree, atTurn)
   const members =
     kind === 'team' ? sessions.keys({ owner, sessionId: session.sessionId, limit: Infinity }) : []
   for (const member of members) {
@@ -165,6 +186,7 @@ function forkSession(
   if (session.title === undefined && session.first !== undefined) session.title = titleOf(session.first)
   fork.title = session.title ?? null
   fork.metadata = session.metadata
+  fork.settings = session.settings
   sessions.changed(fork, true)
   return fork
 }

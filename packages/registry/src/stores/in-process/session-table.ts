@@ -1,220 +1,34 @@
 import {
-  estimateLength,
   isOfSession,
+  isShort,
   sessionKeyText,
-  type MessageQuery,
   type RunMetadata,
   type RunnableKind,
   type SessionKey,
   type SessionKeyQuery,
   type SessionMessage,
-  type StoredMessage,
-  type TurnBranches
+  type SessionSettings
 } from '@svc/contract'
-import { RUN_ERR_NO_TURN } from '@svc/contract/errors'
 import { isOwnTurn, runIdOfTurn, SessionFollowers } from '@svc/contract/stores'
 import { RecentMap } from './aging-map.ts'
+import { KeptText, TextBlocks } from './kept-text.ts'
+import { TurnTree, type KeptTurn } from './turn-tree.ts'
 
-// Per session; the oldest go first. At most twice as many are kept.
-const MAX_MESSAGES = 10_000
+/** Characters of the JSON of a turn, about, up to which it is packed. */
+const MAX_PACKED = 4_096
 
-/** A turn of a session. */
-export interface KeptTurn {
+/** The only turn of a session. Most sessions have no other, and nobody asks for its messages. */
+class PackedTurn extends KeptText {
   readonly turnId: string
-  /** The number of its first message, from 1. */
-  readonly first: number
-  readonly messages: readonly SessionMessage[]
-  /** The turn that it follows, while that is kept. */
-  previous: KeptTurn | undefined
-  /** How many sessions have its messages, if a fork does. */
-  shared?: { holders: number }
-}
 
-/** The turns of a session in process memory, in the order in which they were saved; each follows an earlier one. */
-export class TurnTree {
-  #turns: KeptTurn[] = []
-  #lastSeq = 0
-  #kept = 0
-  #hasForgotten = false
-  // The last message that another session has too.
-  #base = 0
-  /** True if some turn does not follow the one saved before it. */
-  isBranched = false
-
-  get newest(): KeptTurn | undefined {
-    return this.#turns.at(-1)
+  constructor(turnId: string, messages: readonly SessionMessage[], blocks: TextBlocks) {
+    super(JSON.stringify(messages), blocks)
+    this.turnId = turnId
   }
 
-  /** True if turns were saved in this session itself. */
-  get hasOwn(): boolean {
-    return (this.newest?.first ?? 0) > this.#base
+  get messages(): SessionMessage[] {
+    return JSON.parse(this.read()) as SessionMessage[]
   }
-
-  get length(): number {
-    return this.#turns.length
-  }
-
-  get oldest(): KeptTurn | undefined {
-    return this.#turns[0]
-  }
-
-  /** Adds a turn that follows `previous`; false if it is the newest one. */
-  append(turnId: string, messages: readonly SessionMessage[], previous: KeptTurn | undefined): boolean {
-    const { newest } = this
-    if (newest?.turnId === turnId) return false
-    if (previous !== newest) this.isBranched = true
-    this.#turns.push({ turnId, first: this.#lastSeq + 1, messages, previous })
-    this.#lastSeq += messages.length
-    this.#kept += messages.length
-    if (this.#kept > MAX_MESSAGES * 2) this.#forget()
-    return true
-  }
-
-  /** Removes turns; those after them follow the turns before them. Returns how many. */
-  remove(isRemoved: (turn: KeptTurn) => boolean): number {
-    const removed = new Set(this.#turns.filter(isRemoved))
-    if (removed.size === 0) return 0
-    this.#turns = this.#turns.filter((turn) => !removed.has(turn))
-    for (const turn of removed) leave(turn)
-    for (const turn of this.#turns)
-      while (turn.previous !== undefined && removed.has(turn.previous)) turn.previous = turn.previous.previous
-    this.#kept = this.#turns.reduce((sum, { messages }) => sum + messages.length, 0)
-    return removed.size
-  }
-
-  /** A tree of its own that shares the messages of a turn and of those before it. */
-  fork(last: KeptTurn | undefined): TurnTree {
-    const fork = new TurnTree()
-    const branch: KeptTurn[] = []
-    for (let turn = last; turn !== undefined; turn = turn.previous) branch.push(turn)
-    for (const turn of branch.toReversed()) {
-      turn.shared ??= { holders: 1 }
-      turn.shared.holders++
-      fork.#turns.push({ ...turn, previous: fork.newest })
-      fork.#kept += turn.messages.length
-    }
-    if (last === undefined) return fork
-    fork.#base = last.first + last.messages.length - 1
-    // As in SQL, where the number after them stands for the place of the fork.
-    fork.#lastSeq = fork.#base + 1
-    return fork
-  }
-
-  /** The session is removed: the number of its own messages that forks still have. */
-  release(): number {
-    let left = 0
-    for (const turn of this.#turns) if (leave(turn) && turn.first > this.#base) left += turn.messages.length
-    return left
-  }
-
-  /** The last turn of a run. */
-  findOf(runId: string): KeptTurn | undefined {
-    return this.#turns.findLast(({ turnId }) => runIdOfTurn(turnId) === runId)
-  }
-
-  /** The newest turn of the runs. */
-  findOfAny(runIds: ReadonlySet<string>): KeptTurn | undefined {
-    return this.#turns.findLast(({ turnId }) => runIds.has(runIdOfTurn(turnId)))
-  }
-
-  /** The end of the newest branch with this turn. */
-  leafOf(turn: KeptTurn): KeptTurn {
-    if (!this.isBranched) return this.newest ?? turn
-    const branch = new Set([turn])
-    let leaf = turn
-    for (const each of this.#turns) {
-      if (each.previous === undefined || !branch.has(each.previous)) continue
-      branch.add(each)
-      leaf = each
-    }
-    return leaf
-  }
-
-  /** As many messages of a turn and those before it as fit, oldest first; at least one. @param end only those before this one */
-  messagesTo(
-    last: KeptTurn | undefined,
-    { limit, bytes = Infinity }: Pick<MessageQuery, 'limit' | 'bytes'>,
-    end = Infinity
-  ): StoredMessage[] {
-    const found: StoredMessage[] = []
-    let left = bytes
-    for (let turn = last; turn !== undefined && found.length < limit; turn = turn.previous) {
-      const { turnId, first, messages } = turn
-      for (let index = messages.length - 1; index >= 0 && found.length < limit; index--) {
-        if (first + index >= end) continue
-        const message = messages[index]!
-        if (left !== Infinity) left -= estimateLength(message, left)
-        if (left < 0 && found.length > 0) return found.toReversed()
-        found.push({ seq: first + index, turnId, message })
-      }
-    }
-    return found.toReversed()
-  }
-
-  /** True if there are messages before this one. */
-  hasBefore(seq: number): boolean {
-    const turn = this.turnAt(seq)
-    return turn !== undefined && (seq > turn.first || turn.previous !== undefined)
-  }
-
-  /** The turn with this message. */
-  turnAt(seq: number): KeptTurn | undefined {
-    let [low, high] = [0, this.#turns.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#turns[middle]!.first <= seq) low = middle + 1
-      else high = middle
-    }
-    return this.#turns[low - 1]
-  }
-
-  /** Where the session branches after these messages, and at its beginning if they have the first one of their branch. */
-  branchesOf(messages: readonly StoredMessage[], isFirst: boolean): TurnBranches[] {
-    if (!this.isBranched) return []
-    const shown = new Set<KeptTurn | undefined>(isFirst && !this.#hasForgotten ? [undefined] : [])
-    for (const { seq } of messages) {
-      const turn = this.turnAt(seq)!
-      if (seq === turn.first + turn.messages.length - 1) shown.add(turn)
-    }
-    const following = new Map<KeptTurn | undefined, string[]>([...shown].map((turn) => [turn, []]))
-    for (const { turnId, previous } of this.#turns) following.get(previous)?.push(runIdOfTurn(turnId))
-    return [...following]
-      .filter(([, turns]) => turns.length > 1)
-      .map(([previous, turns]) => ({ after: previous ? runIdOfTurn(previous.turnId) : null, turns }))
-  }
-
-  #forget(): void {
-    this.#hasForgotten = true
-    let from = 0
-    while (this.#kept > MAX_MESSAGES) {
-      const turn = this.#turns[from++]!
-      this.#kept -= turn.messages.length
-      leave(turn)
-    }
-    this.#turns = this.#turns.slice(from)
-    const oldest = this.#turns[0]?.first ?? 0
-    for (const turn of this.#turns)
-      if (turn.previous !== undefined && turn.previous.first < oldest) turn.previous = undefined
-  }
-}
-
-// A session has the turn no more; true if another one has it.
-function leave({ shared }: KeptTurn): boolean {
-  return shared !== undefined && --shared.holders > 0
-}
-
-/** The runs of a turn and of those before it. */
-export function runsOnBranch(last: KeptTurn | undefined): Set<string> {
-  const runIds = new Set<string>()
-  for (let turn = last; turn !== undefined; turn = turn.previous) runIds.add(runIdOfTurn(turn.turnId))
-  return runIds
-}
-
-/** The last turn of a run. @throws RUN_ERR_NO_TURN */
-export function requireTurn(tree: TurnTree | undefined, runId: string): KeptTurn {
-  const turn = tree?.findOf(runId)
-  if (turn === undefined) throw new RUN_ERR_NO_TURN(runId)
-  return turn
 }
 
 // Per session; the oldest go first. At most twice as many are kept.
@@ -231,9 +45,8 @@ export class SessionEntry implements SessionKey {
   readonly text: string
   /** Undefined until one is given, or taken from the first turn. */
   title: string | null | undefined = undefined
-  /** The messages of the first turn, for a title that was not asked for yet. */
-  first: readonly SessionMessage[] | undefined = undefined
   metadata: RunMetadata | null = null
+  settings: SessionSettings | null = null
   readonly createdAt = Date.now()
   updatedAt = this.createdAt
   /** Over those of all sessions that changed before. */
@@ -245,54 +58,114 @@ export class SessionEntry implements SessionKey {
   newer: SessionEntry | undefined = undefined
   /** The ordinal of the last run that entered; 0 if none has. */
   lastOrdinal = 0
-  readonly tree: TurnTree
   /** The session that it is a fork of, while that exists. */
   origin: SessionEntry | undefined = undefined
-  readonly forks = new Set<SessionEntry>()
-  #runs: string[] = []
+  forks: Set<SessionEntry> | undefined = undefined
+  // Undefined while it has one packed turn at most.
+  #tree: TurnTree | undefined
+  #packed: PackedTurn | undefined = undefined
+  // The messages of the first turn, for a title that was not asked for yet.
+  #first: readonly SessionMessage[] | undefined = undefined
+  // In the order in which they entered; most sessions have one.
+  #runs: string | string[] | undefined = undefined
 
-  constructor({ registry, owner, kind, name, sessionId }: SessionKey, text: string, tree = new TurnTree()) {
+  constructor({ registry, owner, kind, name, sessionId }: SessionKey, text: string, tree?: TurnTree) {
     this.registry = registry
     this.owner = owner
     this.kind = kind
     this.name = name
     this.sessionId = sessionId
     this.text = text
-    this.tree = tree
+    this.#tree = tree
   }
 
   get lastRun(): string | undefined {
-    return this.#runs.at(-1)
+    return typeof this.#runs === 'string' ? this.#runs : this.#runs?.at(-1)
   }
 
   /** Adds a run; false if it has entered before. */
   enter(runId: string): boolean {
-    if (this.#runs.includes(runId)) return false
-    this.#runs.push(runId)
+    const runs = this.#runs
+    if (typeof runs === 'string' ? runs === runId : runs?.includes(runId)) return false
     this.lastOrdinal++
-    if (this.#runs.length > MAX_RUNS * 2) this.#runs = this.#runs.slice(-MAX_RUNS)
+    if (runs === undefined) this.#runs = runId
+    else if (typeof runs === 'string') this.#runs = [runs, runId]
+    else if (runs.push(runId) > MAX_RUNS * 2) this.#runs = runs.slice(-MAX_RUNS)
     return true
   }
 
   /** The runs with the ordinals over `after`, at most `limit`, with the ordinal of the first one. */
   runsAfter(after: number, limit: number): { first: number; runIds: string[] } {
-    const oldest = this.lastOrdinal - this.#runs.length + 1
+    const runs = typeof this.#runs === 'string' ? [this.#runs] : (this.#runs ?? [])
+    const oldest = this.lastOrdinal - runs.length + 1
     const first = Math.max(after + 1, oldest)
-    return { first, runIds: this.#runs.slice(first - oldest, first - oldest + limit) }
+    return { first, runIds: runs.slice(first - oldest, first - oldest + limit) }
+  }
+
+  /** The ordinal of a run; undefined if it has not entered, or long ago. */
+  ordinalOf(runId: string): number | undefined {
+    const runs = typeof this.#runs === 'string' ? [this.#runs] : (this.#runs ?? [])
+    const at = runs.lastIndexOf(runId)
+    return at < 0 ? undefined : this.lastOrdinal - runs.length + 1 + at
+  }
+
+  /** Its turns, unless it is packed. */
+  get tree(): TurnTree {
+    return (this.#tree ??= new TurnTree())
+  }
+
+  /** Its newest turn, unless it is packed. */
+  get newest(): KeptTurn | undefined {
+    return this.#tree?.newest
+  }
+
+  /** Unpacks its turn: it is in use. */
+  unpack(blocks: TextBlocks): void {
+    if (this.#packed === undefined) return
+    const { turnId, messages } = this.#packed
+    this.#first = messages
+    this.tree.append(turnId, messages, undefined)
+    this.#forget(blocks)
+  }
+
+  /** The messages of its first turn. */
+  get first(): readonly SessionMessage[] | undefined {
+    return this.#packed?.messages ?? this.#first
   }
 
   /** Adds a turn that follows `previous`; false if it is the newest one. */
-  append(turnId: string, messages: readonly SessionMessage[], previous: KeptTurn | undefined): boolean {
+  append(
+    turnId: string,
+    messages: readonly SessionMessage[],
+    previous: KeptTurn | undefined,
+    blocks: TextBlocks
+  ): boolean {
+    if (this.#tree === undefined && isShort(messages, MAX_PACKED)) {
+      this.#packed = new PackedTurn(turnId, messages, blocks)
+      this.turns++
+      return true
+    }
     if (!this.tree.append(turnId, messages, previous)) return false
-    if (this.turns++ === 0) this.first = messages
+    if (this.turns++ === 0) this.#first = messages
     return true
   }
 
   /** Removes the turns of members and steps of these runs; true if no messages of its own are left. */
   removeTurns(runIds: ReadonlySet<string>): boolean {
     this.turns -= this.tree.remove(({ turnId }) => !isOwnTurn(turnId) && runIds.has(runIdOfTurn(turnId)))
-    if (this.title === undefined) this.first = this.tree.oldest?.messages
+    if (this.title === undefined) this.#first = this.tree.oldest?.messages
     return !this.tree.hasOwn
+  }
+
+  /** It is removed: the number of its own messages that forks still have. */
+  release(blocks: TextBlocks): number {
+    this.#forget(blocks)
+    return this.#tree?.release() ?? 0
+  }
+
+  #forget(blocks: TextBlocks): void {
+    this.#packed?.drop(blocks)
+    this.#packed = undefined
   }
 }
 
@@ -302,6 +175,7 @@ const MAX_SESSIONS = 10_000
 /** The sessions that the in-process `SessionStore` and `SessionIndex` share. */
 export class SessionTable {
   readonly followers = new SessionFollowers()
+  readonly blocks = new TextBlocks()
   readonly #sessions = new RecentMap<SessionEntry>(MAX_SESSIONS, (session) => void this.#leave(session))
   // The last changed listed session of each owner, from which the others follow.
   readonly #newest = new Map<string, SessionEntry>()
@@ -309,14 +183,15 @@ export class SessionTable {
 
   /** The session, which counts as used. */
   get(text: string): SessionEntry | undefined {
-    return this.#sessions.get(text)
+    const session = this.#sessions.get(text)
+    session?.unpack(this.blocks)
+    return session
   }
 
-  /** The session, which begins if it is new. */
-  ensure(key: SessionKey): SessionEntry {
-    const text = sessionKeyText(key)
-    let session = this.#sessions.get(text)
-    if (session === undefined) this.#sessions.set(text, (session = new SessionEntry(key, text)))
+  /** Begins a session that is not there. @param text its key as a text */
+  begin(key: SessionKey, text: string): SessionEntry {
+    const session = new SessionEntry(key, text)
+    this.#sessions.set(text, session)
     return session
   }
 
@@ -356,7 +231,7 @@ export class SessionTable {
     const fork = new SessionEntry(key, text, origin.tree.fork(last))
     fork.turns = fork.tree.length
     fork.origin = origin
-    origin.forks.add(fork)
+    ;(origin.forks ??= new Set()).add(fork)
     this.#sessions.set(text, fork)
     return fork
   }
@@ -374,12 +249,12 @@ export class SessionTable {
   #leave(session: SessionEntry): number {
     this.#unlist(session)
     const { origin, forks } = session
-    origin?.forks.delete(session)
-    for (const fork of forks) {
+    origin?.forks?.delete(session)
+    for (const fork of forks ?? []) {
       fork.origin = origin
-      origin?.forks.add(fork)
+      origin?.forks?.add(fork)
     }
-    return session.tree.release()
+    return session.release(this.blocks)
   }
 
   #unlist(session: SessionEntry): void {

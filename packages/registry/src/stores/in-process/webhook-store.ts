@@ -120,10 +120,11 @@ class Outbox {
 // Webhooks of all owners and runs.
 const MAX_WEBHOOKS = 30_000
 
-/** Webhooks in process memory, and what their log calls for each change of a run. */
+/** Webhooks in process memory. */
 export interface InProcessWebhooks {
   readonly webhooks: WebhookStore
-  report(run: StoredRun, change: RunChange): void
+  /** To be called for each change of a run; undefined while there are no webhooks. */
+  report: ((run: StoredRun, change: RunChange) => void) | undefined
 }
 
 /** @param maxAge milliseconds that dead messages stay */
@@ -149,7 +150,9 @@ export function createInProcessWebhooks(
     others.delete(webhookId)
     if (others.size === 0) bySubject.delete(subject)
     if (webhook.runId !== null) countOfRuns(webhook.owner, -1)
-    return webhooks.delete(webhookId)
+    webhooks.delete(webhookId)
+    if (webhooks.size === 0) all.report = undefined
+    return true
   }
 
   function countOfRuns(owner: string, change: number): void {
@@ -168,6 +171,7 @@ export function createInProcessWebhooks(
       bySubject.set(subject, others.add(webhook.webhookId))
       if (runId !== null) countOfRuns(owner, 1)
       webhooks.set(webhook.webhookId, structuredClone(webhook))
+      all.report = report
     },
     get: (webhookId) => structuredClone(webhooks.get(webhookId)),
     list({ owner, registries, limit, cursor }) {
@@ -273,26 +277,25 @@ export function createInProcessWebhooks(
     return hosts.length > 0 && hosts.includes(hostOf(webhooks.get(webhookId)!.url))
   }
 
-  return {
-    webhooks: store,
-    report(run, change) {
-      if (webhooks.size === 0) return
-      const { runId, owner, registry } = run
-      const reported = reportedChange(runId, change)
-      const own = of(`run ${runId}`)
-      let isAdded = false
-      for (const webhook of reported === undefined ? [] : [...own, ...of(`owner ${owner}`)]) {
-        const { events, registries } = webhook
-        const isMeant = registries.length === 0 || registries.includes(registry)
-        if (!isMeant || !events.includes(reported!.event)) continue
-        outbox.add(run, change, reported!, webhook)
-        isAdded = true
-      }
-      if (isTerminalStatus(change.status))
-        for (const { webhookId } of own) if (!outbox.has(webhookId)) remove(webhookId)
-      if (isAdded) for (const listener of listeners) listener()
+  function report(run: StoredRun, change: RunChange): void {
+    const { runId, owner, registry } = run
+    const reported = reportedChange(runId, change)
+    const own = of(`run ${runId}`)
+    let isAdded = false
+    for (const webhook of reported === undefined ? [] : [...own, ...of(`owner ${owner}`)]) {
+      const { events, registries } = webhook
+      const isMeant = registries.length === 0 || registries.includes(registry)
+      if (!isMeant || !events.includes(reported!.event)) continue
+      outbox.add(run, change, reported!, webhook)
+      isAdded = true
     }
+    if (isTerminalStatus(change.status))
+      for (const { webhookId } of own) if (!outbox.has(webhookId)) remove(webhookId)
+    if (isAdded) for (const listener of listeners) listener()
   }
+
+  const all: InProcessWebhooks = { webhooks: store, report: undefined }
+  return all
 }
 
 function subjectOf({ runId, owner }: StoredWebhook): string {

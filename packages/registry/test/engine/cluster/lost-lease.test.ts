@@ -2,8 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { RunStore } from '@svc/registry'
 import { createTestCluster, steppedRunnable, type TestNode } from '@svc/testing'
 import t, { type Test } from 'tap'
+import { isEnd } from '../../../src/engine/log/log-reader.ts'
 import { buildEngine, partsOf } from '../../helpers/collect.ts'
-import { requireWhole, textOf, stayAlive } from '../../helpers/engine-cluster.ts'
+import { codeOf, requireWhole, textOf, stayAlive } from '../../helpers/engine-cluster.ts'
 
 stayAlive(t)
 
@@ -45,7 +46,7 @@ t.test('a run that is being loaded while its node is taken for dead is not execu
   const hanging = buildEngine(t, { stores: first.stores })
   const hung = steppedRunnable(['one', 'two'], (name) => (name === 'one' ? 'one' : new Promise(() => {})))
   const run = await hanging.start(hung, 'x')
-  while ((await first.stores.runs.readStep(run.runId, '["one"]')) === undefined) await turn()
+  while ((await first.stores.log.read(run.runId, 0, { entries: 9, bytes: 999 })).length < 2) await turn()
   first.declareDead()
   await leased.promise
 
@@ -111,6 +112,67 @@ t.test('a run that is created after its node was taken for dead is left to other
   t.same(done, ['one', 'two'])
 })
 
+for (const isDeathFirst of [false, true])
+  t.test(
+    `a run that a store failure stopped is loaded once ${isDeathFirst ? 'after' : 'before'} its node was taken for dead`,
+    async (t) => {
+      const { done, flow, join, serve } = setUp(t)
+      const node = join()
+      const { checkpoints, runs } = node.stores
+      let isAway = false
+      let leases = 0
+      const loading = Promise.withResolvers<void>()
+      const loads = Promise.withResolvers<void>()
+      const works = Promise.withResolvers<void>()
+      const stores = {
+        ...node.stores,
+        check() {
+          if (isAway) throw new Error('away')
+          works.resolve()
+        },
+        checkpoints: {
+          ...checkpoints,
+          async load(runId: string) {
+            loading.resolve()
+            await loads.promise
+            return checkpoints.load(runId)
+          }
+        }
+      }
+      const engine = await serve(
+        { ...node, stores },
+        {
+          recordStep(...step) {
+            if (done.length > 1) return runs.recordStep(...step)
+            isAway = true
+            throw new Error('away')
+          },
+          lease(runId) {
+            leases++
+            return runs.lease(runId)
+          }
+        }
+      )
+      const run = await engine.start(flow, 'x')
+      const dies = async () => {
+        node.declareDead()
+        await node.regainContact()
+        await engine.recover()
+      }
+      while (!isAway) await turn()
+      if (isDeathFirst) await dies()
+      isAway = false
+      await loading.promise
+      if (!isDeathFirst) await dies()
+      await works.promise
+      for (let count = 0; count < 50; count++) await turn()
+      loads.resolve()
+      t.equal(textOf(await partsOf(run)), 'one;two;')
+      t.same(done, ['one', 'one', 'two'], 'the step whose record was lost is repeated, once')
+      t.equal(leases, 1)
+    }
+  )
+
 t.test('a start that finds an earlier run leaves no checkpoint', async (t) => {
   const { flow, join, serve } = setUp(t)
   const node = join()
@@ -134,4 +196,19 @@ t.test('a start that finds an earlier run leaves no checkpoint', async (t) => {
   t.equal((await engine.start(flow, 'x', { startKey })).replayed, true)
   await turn()
   for (const runId of saved) t.equal(await checkpoints.size(runId), undefined)
+})
+
+t.test('a node that may have lost a run does not say that its place in the log is gone', async (t) => {
+  const { flow, join, serve } = setUp(t)
+  const node = join()
+  const engine = await serve(node)
+  const run = await engine.start(flow, 'x')
+  const last = (await partsOf(run)).length
+  const codeAt = (seq: number) => codeOf((async () => isEnd(node.stores, run.runId, seq))())
+  t.equal(await codeAt(last + 1), 'RUN_ERR_LOG_GONE')
+  node.loseContact()
+  t.equal(await codeAt(last + 1), 'RUN_ERR_NO_LEASE', 'another node may have written it')
+  t.equal(await isEnd(node.stores, run.runId, last), true)
+  await node.regainContact()
+  t.equal(await codeAt(last + 1), 'RUN_ERR_LOG_GONE')
 })

@@ -1,7 +1,7 @@
 import { defineRunnable, type RunContext, type SessionKey } from '@svc/registry'
 import { createTestCluster } from '@svc/testing'
 import t from 'tap'
-import { buildEngine } from '../../helpers/collect.ts'
+import { buildEngine, partsOf } from '../../helpers/collect.ts'
 
 const keyOf = ({ registry, sessionOwner: owner, sessionId }: RunContext): SessionKey => ({
   registry,
@@ -56,6 +56,46 @@ t.test('a run that ends without a turn gives its place back', async (t) => {
   await first.cancel()
   await second.result()
   t.same(order, ['second'])
+})
+
+t.test('a run that is resumed after it saved its turn does not have it in its history', async (t) => {
+  const shared = createTestCluster()
+  const [one, two] = [shared.join(), shared.join()]
+  const shown: unknown[][] = []
+  const saved = Promise.withResolvers<void>()
+  const never = new Promise<void>(() => {})
+  const talker = defineRunnable({
+    kind: 'agent',
+    name: 'talker',
+    takesTurns: true,
+    resumable: true,
+    async run(input, context) {
+      const { sessions } = context.stores
+      const key = keyOf(context)
+      const end = await sessions.lock(key, context.signal, context.runId)
+      const history = await sessions.load(key, 10)
+      shown.push(history.map((message) => (message.role === 'user' ? message.content : message.role)))
+      await sessions.append(key, context.runId, [{ role: 'user', content: String(input) }])
+      if (shown.length === 2) {
+        saved.resolve()
+        await never
+      }
+      end()
+      return 'done'
+    }
+  })
+  const [first, second] = [one, two].map(({ stores }) => buildEngine(t, { stores })) as [Engine, Engine]
+  const options = { sessionId: 's', onDisconnect: 'continue' } as const
+  await (await first.start(talker, 'one', options)).result()
+  const run = await first.start(talker, 'two', options)
+  await saved.promise
+  await second.resume(talker)
+  await second.recover()
+  one.declareDead()
+  const parts = await partsOf({ parts: (after) => second.parts(run.runId, after) })
+  t.equal(parts.at(-1)?.type, 'finish')
+  await (await second.start(talker, 'three', options)).result()
+  t.same(shown, [[], ['one'], ['one'], ['one', 'two']], 'it is the same, and the turn is saved once')
 })
 
 type Engine = ReturnType<typeof buildEngine>

@@ -111,6 +111,7 @@ t.test('without contact no step begins; it begins once contact is back', async (
 
 t.test('what a node writes after another has leased its run is refused', async (t) => {
   const late = Promise.withResolvers<void>()
+  const refused = Promise.withResolvers<void>()
   const codes: unknown[] = []
   let isFirst = true
   const flow = defineRunnable({
@@ -134,6 +135,7 @@ t.test('what a node writes after another has leased its run is refused', async (
           () => context.step('late', () => 1)
         ]
         for (const write of writes) codes.push(await codeOf((async () => write())()))
+        refused.resolve()
         yield { type: 'text', text: 'zombie' }
       }
       yield { type: 'text', text: 'b' }
@@ -146,6 +148,7 @@ t.test('what a node writes after another has leased its run is refused', async (
   t.equal(textOf(parts), 'ab')
   late.resolve()
   t.match(await run.result(), { text: 'ab' })
+  await refused.promise
   t.same(
     codes,
     Array.from({ length: 5 }, () => 'RUN_ERR_FENCED')

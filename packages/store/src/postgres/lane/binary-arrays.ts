@@ -26,19 +26,23 @@ export function textArray(texts: readonly (string | null)[]): Buffer {
 }
 
 /** An `integer[]` in the binary format. */
-export function intArray(values: readonly number[]): Buffer {
-  const bytes = writeHeader(HEADER_BYTES + values.length * 8, INT4, values.length)
+export function intArray(values: readonly (number | null)[]): Buffer {
+  let size = HEADER_BYTES
+  for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : 4)
+  const bytes = writeHeader(size, INT4, values.length)
   let at = HEADER_BYTES
   for (const value of values) {
-    bytes.writeInt32BE(4, at)
-    bytes.writeInt32BE(value, at + LENGTH_BYTES)
-    at += 8
+    bytes.writeInt32BE(value === null ? NULL_LENGTH : 4, at)
+    at += LENGTH_BYTES
+    if (value === null) continue
+    bytes.writeInt32BE(value, at)
+    at += 4
   }
   return bytes
 }
 
-/** A `bigint[]` of safe integers in the binary format. */
-export function bigintArray(values: readonly (number | null)[]): Buffer {
+/** A `bigint[]` in the binary format. */
+export function bigintArray(values: readonly (number | bigint | null)[]): Buffer {
   let size = HEADER_BYTES
   for (const value of values) size += LENGTH_BYTES + (value === null ? 0 : 8)
   const bytes = writeHeader(size, INT8, values.length)

@@ -1,23 +1,36 @@
+import { hash } from 'node:crypto'
 import type { Client } from 'pg'
 import { bigintArray, intArray, textArray } from './binary-arrays.ts'
-import type {
-  Append,
-  ChangedRows,
-  Creation,
-  Entering,
-  Forget,
-  Reports,
-  RunWrite,
-  Save
+import { packParts } from './packed-parts.ts'
+import { RESULT } from '../../encoding/values.ts'
+import {
+  sessionOfWrite,
+  type Accepted,
+  type Append,
+  type ChangedRows,
+  type Creation,
+  type Entering,
+  type Forget,
+  type Leaving,
+  type Placing,
+  type Reports,
+  type RunWrite,
+  type Save,
+  type TurnWrite
 } from '../../runs/run-write.ts'
 import {
   ENTER_COLUMNS,
   INPUT_COLUMNS,
+  PLACE_COLUMNS,
   RUN_COLUMNS,
+  TURN_COLUMNS,
   type AppendShape,
   type Statement,
   type Statements
 } from './statements.ts'
+
+// A connection that a pooler shares keeps no settings. A process that stands still must not keep its locks there either.
+const BEGIN_WITH_LIMIT = `begin; set local idle_in_transaction_session_timeout = '3s'`
 
 /** What commits a batch. */
 export interface BatchHost {
@@ -25,6 +38,8 @@ export interface BatchHost {
   readonly reports: Reports
   /** False for connections that cannot keep prepared statements, such as through a pooler of transactions. */
   readonly prepare: boolean
+  /** True if all nodes read rows of several parts. */
+  readonly isPacked: boolean
   /** True if an earlier attempt may have committed some of this batch, because its connection was lost. */
   readonly isRepeat: boolean
 }
@@ -32,7 +47,7 @@ export interface BatchHost {
 type Changing = Append & { readonly change: ChangedRows }
 
 /** The write at this place was accepted; with `reported` it has added messages of webhooks. */
-interface AcceptedRow {
+interface AcceptedRow extends Accepted {
   readonly ord: number
   readonly reported?: boolean
 }
@@ -41,7 +56,14 @@ interface Sent {
   readonly statement: Statement
   readonly parameters: readonly unknown[]
   readonly writes: readonly RunWrite[]
+  /** The places that are given with creations. */
+  readonly places?: ReadonlyMap<RunWrite, Placing>
 }
+
+// Characters of a result in the row of its run: with more, too few of a page's rows could be updated on it.
+const MAX_RESULT_IN_ROW = 300
+
+const FORGOTTEN: Accepted = Object.freeze({})
 
 /**
  * Writes a batch in one transaction and one round trip; returns the writes that were accepted. The others are fenced, or creations
@@ -53,38 +75,55 @@ export async function commitBatch(
   client: Client,
   batch: readonly RunWrite[],
   host: BatchHost
-): Promise<ReadonlySet<RunWrite>> {
+): Promise<ReadonlyMap<RunWrite, Accepted>> {
   const query = (statement: Statement, parameters: readonly unknown[]) =>
     client.query<AcceptedRow>({
       ...(host.prepare && { name: statement.name }),
       text: statement.text,
       values: [...parameters]
     })
-  const known = host.isRepeat ? await findCommitted(batch, query, host.statements) : new Set<RunWrite>()
+  const known = host.isRepeat
+    ? await findCommitted(batch, query, host.statements)
+    : new Map<RunWrite, Accepted>()
   const sent = toStatements(
     batch.filter((write) => !known.has(write)),
     host
   )
-  const accepted = new Set(known)
+  const accepted = new Map(known)
   let isReported = false
-  const accept = ({ writes }: Sent, rows: readonly AcceptedRow[]) => {
-    for (const { ord, reported } of rows) {
-      accepted.add(writes[ord - 1]!)
-      isReported ||= reported === true
+  const accept = ({ writes, places }: Sent, rows: readonly AcceptedRow[]) => {
+    if (writes.length === 0) return
+    for (const row of rows) {
+      const write = writes[row.ord - 1]!
+      accepted.set(write, row)
+      const place = places?.get(write)
+      if (place !== undefined) accepted.set(place, row)
+      isReported ||= row.reported === true
     }
+  }
+  // The earlier attempt may have committed after this one had looked: it is what precluded or fenced these writes.
+  const acceptLate = async () => {
+    const refused = batch.filter((write) => !accepted.has(write))
+    const late = await findCommitted(refused, query, host.statements)
+    if (late.size === 0) return
+    const created = new Set(Array.from(late.keys(), ({ runId }) => runId))
+    const places = refused.filter(({ kind, runId }) => kind === 'place' && created.has(runId))
+    for (const found of [late, await commitBatch(client, places, host)])
+      for (const [write, row] of found) accepted.set(write, row)
   }
   if (sent.length === 1) {
     const { rows } = await query(sent[0]!.statement, sent[0]!.parameters)
     accept(sent[0]!, rows)
   } else if (sent.length > 1) {
-    const begun = client.query('begin')
+    const begun = client.query(host.prepare ? 'begin' : BEGIN_WITH_LIMIT)
     const results = sent.map(({ statement, parameters }) => query(statement, parameters))
     const committed = client.query('commit')
     const settled = await Promise.allSettled([begun, ...results, committed])
     for (const each of settled) if (each.status === 'rejected') throw each.reason as Error
     for (const [index, each] of sent.entries()) accept(each, (await results[index]!).rows)
   }
-  for (const write of batch) if (write.kind === 'forget') accepted.add(write)
+  if (host.isRepeat) await acceptLate()
+  for (const write of batch) if (write.kind === 'forget') accepted.set(write, FORGOTTEN)
   if (isReported) host.reports.added()
   return accepted
 }
@@ -96,32 +135,43 @@ async function findCommitted(
   batch: readonly RunWrite[],
   query: Query,
   { created, ended }: Statements
-): Promise<Set<RunWrite>> {
+): Promise<Map<RunWrite, Accepted>> {
   const creations = batch.filter((write) => write.kind === 'create')
   const endings = batch.filter(isChanging).filter(({ change }) => change.endedAt !== null)
-  const found = new Set<RunWrite>()
+  const found = new Map<RunWrite, Accepted>()
   if (creations.length > 0) {
     const ids = textArray(creations.map(({ runId }) => runId))
-    for (const { ord } of (await query(created, [ids])).rows) found.add(creations[ord - 1]!)
+    for (const row of (await query(created, [ids])).rows) found.set(creations[row.ord - 1]!, row)
   }
   if (endings.length > 0) {
     const times = bigintArray(endings.map(({ change }) => change.endedAt))
-    for (const { ord } of (await query(ended, [...keysOf(endings), times])).rows) found.add(endings[ord - 1]!)
+    for (const row of (await query(ended, [...keysOf(endings), times])).rows)
+      found.set(endings[row.ord - 1]!, row)
   }
   return found
 }
 
 // In this order, the writes of one run have the same effect as one after the other.
 function toStatements(batch: readonly RunWrite[], host: BatchHost): Sent[] {
-  const creations: Creation[] = []
+  const creations = new Map<string, Creation>()
+  const places = new Map<RunWrite, Placing>()
+  const placings: Placing[] = []
+  const leaving: Leaving[] = []
   const entering: Entering[] = []
   const appends: Append[] = []
   const changing: Changing[] = []
+  const turns: TurnWrite[] = []
   const saves: Save[] = []
   const forgets: Forget[] = []
   for (const write of batch) {
-    if (write.kind === 'create') creations.push(write)
+    if (write.kind === 'create') creations.set(write.runId, write)
+    else if (write.kind === 'place') {
+      const creation = write.row && creations.get(write.runId)
+      if (creation === undefined) placings.push(write)
+      else places.set(creation, write)
+    } else if (write.kind === 'leave') leaving.push(write)
     else if (write.kind === 'enter') entering.push(write)
+    else if (write.kind === 'turn') turns.push(write)
     else if (write.kind === 'save') saves.push(write)
     else if (write.kind === 'forget') forgets.push(write)
     else if (isChanging(write)) changing.push(write)
@@ -129,11 +179,18 @@ function toStatements(batch: readonly RunWrite[], host: BatchHost): Sent[] {
   }
   const sent: Sent[] = []
   const { statements } = host
-  if (creations.length > 0) sent.push(toCreate(creations, host))
+  const sessions = new Set(batch.map(sessionOfWrite))
+  sessions.delete(undefined)
+  if (sessions.size > 0) sent.push(toLock(sessions as ReadonlySet<string>, statements))
+  // First: what begins now finds the turn free.
+  if (leaving.length > 0) sent.push(toLeave(leaving, statements))
+  if (creations.size > 0) sent.push(toCreate([...creations.values()], places, host))
+  if (placings.length > 0) sent.push(toPlace(placings, statements))
   if (entering.length > 0) sent.push(toEnter(entering, host))
   if (appends.length > 0) {
     const shape = shapeOf(appends, host.isRepeat)
-    const parameters = [...keysOf(appends), ...rowsOf(appends, shape)]
+    const created = appends.map(({ runId }) => creations.has(runId))
+    const parameters = [...keysOf(appends), created, ...rowsOf(appends, shape, host)]
     sent.push({ statement: statements.append(shape), parameters, writes: appends })
   }
   if (saves.length > 0) {
@@ -145,6 +202,8 @@ function toStatements(batch: readonly RunWrite[], host: BatchHost): Sent[] {
     sent.push({ statement: statements.forget, parameters, writes: [] })
   }
   if (changing.length > 0) sent.push(toChange(changing, host))
+  // A turn may be saved after the end of its run.
+  if (turns.length > 0) sent.push(toTurn(turns, new Set(changing.map(({ runId }) => runId)), host))
   return sent
 }
 
@@ -152,16 +211,50 @@ function isChanging(write: RunWrite): write is Changing {
   return write.kind === 'append' && write.change !== undefined
 }
 
-function toCreate(writes: readonly Creation[], { statements }: BatchHost): Sent {
-  const isLimited = writes.some(({ most }) => most !== undefined)
+function toCreate(
+  writes: readonly Creation[],
+  places: ReadonlyMap<RunWrite, Placing>,
+  { statements, isRepeat: repeat }: BatchHost
+): Sent {
+  const limited = writes.some(({ most }) => most !== undefined)
+  const placed = places.size > 0
   const parameters: unknown[] = RUN_COLUMNS.map(([name, type]) =>
     toArray(
       type,
       writes.map(({ row, nodeId }) => (name === 'node_id' ? nodeId : (row[name] ?? null)))
     )
   )
-  if (isLimited) parameters.push(bigintArray(writes.map(({ most }) => most ?? null)))
-  return { statement: statements.create(isLimited), parameters, writes }
+  if (placed)
+    for (const [name] of PLACE_COLUMNS)
+      parameters.push(
+        textArray(
+          writes.map((write) => places.get(write)?.row![name === 'session_key' ? name : 'owner'] ?? null)
+        )
+      )
+  if (limited) parameters.push(bigintArray(writes.map(({ most }) => most ?? null)))
+  return { statement: statements.create({ limited, placed, repeat }), parameters, writes, places }
+}
+
+function toPlace(writes: readonly Placing[], { place }: Statements): Sent {
+  const parameters = [
+    textArray(writes.map(({ sessionKey }) => sessionKey)),
+    textArray(writes.map(({ runId }) => runId)),
+    textArray(writes.map(({ nodeId }) => nodeId)),
+    writes.map(({ ifFree }) => ifFree),
+    writes.map(({ row }) => row !== undefined)
+  ]
+  return { statement: place, parameters, writes }
+}
+
+function toLeave(writes: readonly Leaving[], { leave }: Statements): Sent {
+  const parameters = [
+    textArray(writes.map(({ ticket }) => ticket.sessionKey)),
+    textArray(writes.map(({ ticket }) => ticket.holder)),
+    textArray(writes.map(({ ticket }) => ticket.nodeId)),
+    bigintArray(writes.map(({ ticket }) => ticket.ticket)),
+    writes.map(({ ticket }) => ticket.isOfRun)
+  ]
+  return { statement: leave, parameters, writes }
 }
 
 function toEnter(writes: readonly Entering[], { statements }: BatchHost): Sent {
@@ -175,11 +268,82 @@ function toEnter(writes: readonly Entering[], { statements }: BatchHost): Sent {
   return { statement: statements.enter, parameters, writes }
 }
 
-function toChange(writes: readonly Changing[], { statements, isRepeat }: BatchHost): Sent {
-  // A change of steps ends with the run.
-  const kept = writes.map((write) => (write.change.endedAt === null ? write : { ...write, steps: [] }))
-  const shape = shapeOf(kept, isRepeat)
-  const changes = writes.map(({ change }) => change)
+/** The number by which a session is locked: a key may have any length. */
+function lockOf(sessionKey: string): bigint {
+  return hash('sha256', sessionKey, 'buffer').readBigInt64BE()
+}
+
+// In one order, so that two nodes do not wait for each other.
+function toLock(keys: ReadonlySet<string>, { lock }: Statements): Sent {
+  const numbers = Array.from(keys, lockOf).toSorted((a, b) => (a < b ? -1 : 1))
+  return { statement: lock, parameters: [bigintArray(numbers)], writes: [] }
+}
+
+// Steps end with their run.
+function toKept(write: Changing): Changing {
+  const { change } = write
+  if (change.endedAt === null) return write
+  const { result, values } = change
+  const staysInRow = result === null || result.length <= MAX_RESULT_IN_ROW || change.status === 'failed'
+  const kept = staysInRow
+    ? change
+    : { ...change, result: null, values: [...values, { name: RESULT, seq: 0, json: result }] }
+  return { ...write, steps: [], change: kept }
+}
+
+/** @param changed runs that the same transaction has changed */
+function toTurn(writes: readonly TurnWrite[], changed: ReadonlySet<string>, { statements }: BatchHost): Sent {
+  const columns = TURN_COLUMNS.map(([name, type]) =>
+    name === 'written'
+      ? writes.map(({ runId }) => changed.has(runId))
+      : toArray(
+          type,
+          writes.map((write) => turnColumn(write, name))
+        )
+  )
+  const ords: number[] = []
+  const nths: number[] = []
+  const messages: string[] = []
+  for (const [index, write] of writes.entries())
+    for (const [nth, message] of write.messages.entries()) {
+      ords.push(index + 1)
+      nths.push(nth + 1)
+      messages.push(message)
+    }
+  const parameters = [...columns, intArray(ords), intArray(nths), textArray(messages)]
+  return { statement: statements.turn, parameters, writes }
+}
+
+function turnColumn(
+  write: TurnWrite,
+  name: Exclude<(typeof TURN_COLUMNS)[number][0], 'written'>
+): string | number | null {
+  switch (name) {
+    case 'run_id':
+      return write.runId
+    case 'epoch':
+      return write.epoch
+    case 'turn_id':
+      return write.turnId
+    case 'title':
+      return write.title
+    case 'listed':
+      return write.listed
+    case 'length':
+      return write.messages.length
+    case 'parent_key':
+      return write.after?.key ?? null
+    case 'parent_seq':
+      return write.after?.seq ?? null
+    default:
+      return write.row[name]
+  }
+}
+
+function toChange(writes: readonly Changing[], host: BatchHost): Sent {
+  const kept = writes.map(toKept)
+  const shape = shapeOf(kept, host.isRepeat)
+  const changes = kept.map(({ change }) => change)
   const parameters = [
     ...keysOf(writes),
     bigintArray(writes.map(({ bytes }) => bytes)),
@@ -190,9 +354,10 @@ function toChange(writes: readonly Changing[], { statements, isRepeat }: BatchHo
     textArray(changes.map(({ preview }) => preview)),
     textArray(changes.map(({ stats }) => stats)),
     textArray(changes.map(({ error }) => error)),
-    ...rowsOf(kept, shape)
+    writes.map(({ place }) => place?.isHeld === true),
+    ...rowsOf(kept, shape, host)
   ]
-  return { statement: statements.change(shape), parameters, writes }
+  return { statement: host.statements.change(shape), parameters, writes }
 }
 
 function keysOf(writes: readonly { readonly runId: string; readonly epoch: number }[]): Buffer[] {
@@ -209,8 +374,8 @@ function shapeOf(writes: readonly Append[], repeat: boolean): AppendShape {
   }
 }
 
-function rowsOf(writes: readonly Append[], shape: AppendShape): Buffer[] {
-  const parts = owned(writes, (write) => write.parts)
+function rowsOf(writes: readonly Append[], shape: AppendShape, { isPacked }: BatchHost): Buffer[] {
+  const parts = owned(writes, (write) => (isPacked ? packParts(write.parts) : write.parts))
   const arrays = [
     parts.ords,
     intArray(parts.rows.map(({ seq }) => seq)),
@@ -269,5 +434,5 @@ function owned<T>(
 
 function toArray(type: 'text' | 'int' | 'bigint', values: readonly unknown[]): Buffer {
   if (type === 'text') return textArray(values as (string | null)[])
-  return type === 'int' ? intArray(values as number[]) : bigintArray(values as (number | null)[])
+  return type === 'int' ? intArray(values as (number | null)[]) : bigintArray(values as (number | null)[])
 }

@@ -4,7 +4,14 @@ import { STO_ERR_CLOSED } from '../../errors.ts'
 import { Connection, type Connect } from '../nodes/node-channel.ts'
 import { isLost, isPassing, toStoreError } from '../query.ts'
 import { commitBatch } from './commit-batch.ts'
-import { sizeOfWrite, type Reports, type RunWrite, type RunWriter } from '../../runs/run-write.ts'
+import {
+  sessionOfWrite,
+  sizeOfWrite,
+  type Accepted,
+  type Reports,
+  type RunWrite,
+  type RunWriter
+} from '../../runs/run-write.ts'
 import type { Statements } from './statements.ts'
 
 /** What a lane needs. */
@@ -14,19 +21,23 @@ export interface LaneHost {
   readonly statements: Statements
   readonly reports: Reports
   readonly prepare: boolean
+  /** True if all nodes read rows of several parts. */
+  readonly isPacked: () => boolean
   /** Milliseconds that the database may be away before writes are refused. */
   readonly outage: number
 }
 
 interface Pending {
   readonly write: RunWrite
-  resolve(accepted: boolean): void
+  resolve(accepted: Accepted | undefined): void
   reject(reason: unknown): void
 }
 
 // Bytes and writes of a batch: a transaction should not take long, since later writes wait for it.
 const MAX_BYTES = 4_194_304
 const MAX_WRITES = 2_000
+// Sessions that a batch locks: what Postgres has memory for, by default, in the transactions of all its connections.
+const MAX_SESSIONS = 64
 // Batches that the server has: while it commits one, this process makes the next.
 const MAX_IN_FLIGHT = 2
 // Milliseconds between two attempts.
@@ -35,7 +46,7 @@ const LONGEST_PAUSE = 500
 
 /**
  * The writes of a node's runs, over one connection: those of one turn of the event loop, and of the commit before it, are one
- * transaction of few statements. Writes of one run take effect in call order.
+ * transaction of few statements. Writes of one run take effect in call order, and none after one that failed.
  */
 export class Lane implements RunWriter {
   readonly #host: LaneHost
@@ -55,7 +66,7 @@ export class Lane implements RunWriter {
   }
 
   /** As `RunWriter.write`; connection faults are thrown after `outage` milliseconds. */
-  write(write: RunWrite): Promise<boolean> {
+  write(write: RunWrite): Promise<Accepted | undefined> {
     if (this.#closed) return Promise.reject(new STO_ERR_CLOSED())
     return new Promise((resolve, reject) => {
       this.#queue.push({ write, resolve, reject })
@@ -97,22 +108,37 @@ export class Lane implements RunWriter {
   }
 
   // A run is in one batch at a time. A write that must come after a change, a checkpoint or the creation of its run waits for the next batch.
+  // So does a place that is to be free, after another one of its session, with those behind it. A place joins the creation of its run.
   #takeBatch(): Pending[] {
     const batch: Pending[] = []
     const left: Pending[] = []
     const closed = new Set(this.#runs)
     const begun = new Set<string>()
+    const sessions = new Set<string>()
+    const placed = new Set<string>()
+    const behind = new Set<string>()
     let bytes = 0
     for (const each of this.#queue) {
       const { write } = each
-      const isFull = batch.length > 0 && (bytes >= MAX_BYTES || batch.length === MAX_WRITES)
-      const mayJoin = !closed.has(write.runId) && !(write.kind === 'create' && begun.has(write.runId))
+      const session = sessionOfWrite(write)
+      const isLocked = session === undefined || sessions.has(session) || sessions.size < MAX_SESSIONS
+      const isPlace = write.kind === 'place'
+      const joins = isPlace && write.row !== undefined && begun.has(write.runId)
+      const isFull =
+        batch.length > 0 && !joins && (bytes >= MAX_BYTES || batch.length >= MAX_WRITES || !isLocked)
+      if (isPlace && (isFull || (write.ifFree && placed.has(write.sessionKey)))) behind.add(write.sessionKey)
+      const mayJoin =
+        !closed.has(write.runId) &&
+        !(write.kind === 'create' && begun.has(write.runId)) &&
+        (joins || !isPlace || !behind.has(write.sessionKey))
       if (isFull || !mayJoin) {
         left.push(each)
         closed.add(write.runId)
         continue
       }
       batch.push(each)
+      if (session !== undefined) sessions.add(session)
+      if (isPlace) placed.add(write.sessionKey)
       bytes += sizeOfWrite(write)
       begun.add(write.runId)
       if (isLast(write)) closed.add(write.runId)
@@ -124,21 +150,27 @@ export class Lane implements RunWriter {
   async #commit(batch: readonly Pending[]): Promise<void> {
     try {
       const accepted = await this.#persist(batch.map(({ write }) => write))
-      for (const { write, resolve } of batch) resolve(accepted.has(write))
+      for (const { write, resolve } of batch) resolve(accepted.get(write))
     } catch (err) {
-      if (batch.length === 1 || isPassing(err)) {
-        for (const each of batch) each.reject(toStoreError(err))
-        return
-      }
-      // One write may have caused it: the halves in order, down to that one.
-      const middle = batch.length >> 1
-      await this.#commit(batch.slice(0, middle))
-      await this.#commit(batch.slice(middle))
+      const runs = [...Map.groupBy(batch, ({ write }) => write.runId).values()]
+      if (runs.length === 1 || isPassing(err)) return this.#refuse(batch, toStoreError(err))
+      // One run may have caused it: the halves in order, down to that one. No run is created without its place, or ends without its turn.
+      const middle = runs.length >> 1
+      await this.#commit(runs.slice(0, middle).flat())
+      await this.#commit(runs.slice(middle).flat())
     }
   }
 
+  // What waits of the same runs fails too, so that none ends without its turn.
+  #refuse(batch: readonly Pending[], err: unknown): void {
+    const runs = new Set(batch.map(({ write }) => write.runId))
+    const waiting = this.#queue.filter(({ write }) => runs.has(write.runId))
+    this.#queue = this.#queue.filter(({ write }) => !runs.has(write.runId))
+    for (const { reject } of [...batch, ...waiting]) reject(err)
+  }
+
   // Tries again while the database is away.
-  async #persist(batch: readonly RunWrite[]): Promise<ReadonlySet<RunWrite>> {
+  async #persist(batch: readonly RunWrite[]): Promise<ReadonlyMap<RunWrite, Accepted>> {
     for (let isRepeat = false, wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
       try {
         const accepted = await this.#attempt(batch, isRepeat)
@@ -163,10 +195,10 @@ export class Lane implements RunWriter {
     return now - this.#outage.since >= patience
   }
 
-  async #attempt(batch: readonly RunWrite[], isRepeat: boolean): Promise<ReadonlySet<RunWrite>> {
+  async #attempt(batch: readonly RunWrite[], isRepeat: boolean): Promise<ReadonlyMap<RunWrite, Accepted>> {
     const client = await this.#connection.get()
     try {
-      return await commitBatch(client, batch, { ...this.#host, isRepeat })
+      return await commitBatch(client, batch, { ...this.#host, isPacked: this.#host.isPacked(), isRepeat })
     } catch (err) {
       if (isLost(err)) this.#connection.drop()
       throw err
@@ -181,5 +213,5 @@ function isDuplicate(err: unknown): boolean {
 
 function isLast(write: RunWrite): boolean {
   if (write.kind === 'append') return write.change !== undefined
-  return write.kind !== 'create' && write.kind !== 'enter'
+  return write.kind === 'save' || write.kind === 'forget'
 }

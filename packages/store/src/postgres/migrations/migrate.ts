@@ -3,11 +3,19 @@ import { Migrator, type Migration } from 'kysely/migration'
 import { STO_ERR_NEWER_SCHEMA, STO_ERR_OTHER_TABLES } from '../../errors.ts'
 import { createFirstTables } from './0001-first-tables.ts'
 import { addRunStats } from './0002-run-stats.ts'
+import { addQueueLines } from './0004-queue-lines.ts'
+import { keepRunsApart } from './0005-runs-apart.ts'
+import { addFailovers } from './0006-failovers.ts'
+import { addSessionSettings } from './0009-session-settings.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, schema: string) => Promise<void>>> = {
   '0001-first-tables': createFirstTables,
-  '0002-run-stats': addRunStats
+  '0002-run-stats': addRunStats,
+  '0004-queue-lines': addQueueLines,
+  '0005-runs-apart': keepRunsApart,
+  '0006-failovers': addFailovers,
+  '0009-session-settings': addSessionSettings
 }
 
 // Not kysely's default names, which another program may use in the same schema.

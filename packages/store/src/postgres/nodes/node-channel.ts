@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { randomId } from '@svc/contract'
 import type { Client } from 'pg'
 import { textArray } from '../lane/binary-arrays.ts'
+import { isRestarting } from '../query.ts'
 
 /** Opens a connection. @throws the database's error */
 export type Connect = () => Promise<Client>
@@ -71,6 +73,8 @@ export type Topic =
   | 'input'
   | 'left'
   | 'log'
+  | 'queue'
+  | 'schedule'
   | 'steer'
   | 'turn'
   | 'visit'
@@ -98,16 +102,27 @@ export class NodeChannel {
   #next: Promise<void> | undefined
   #window: Promise<void> | undefined
   #closed = false
+  #lockKey: string | undefined
+  #fault: unknown
 
   /** @param schema nodes on the same schema of the same database share a channel */
   constructor(connect: Connect, schema: string) {
     this.#channel = `svc_${schema}`.slice(0, 63)
-    this.#connection = new Connection(connect, async (client) => {
-      client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
-      client.on('end', () => void this.#listen())
-      await client.query(`listen "${this.#channel.replaceAll('"', '""')}"`)
-    })
+    this.#connection = new Connection(connect, async (client) => this.#opened(client))
     void this.#listen()
+  }
+
+  /**
+   * The key of the advisory lock that the connection holds, another one for each connection: it is free once the connection is closed.
+   * Undefined without a connection.
+   */
+  get lockKey(): string | undefined {
+    return this.#lockKey
+  }
+
+  /** True if there is no connection because the server restarts. */
+  get isRestarting(): boolean {
+    return this.#lockKey === undefined && isRestarting(this.#fault)
   }
 
   /** Calls the listener with the ids of other nodes' messages, until the returned function is called. */
@@ -165,13 +180,28 @@ export class NodeChannel {
     }
   }
 
+  async #opened(client: Client): Promise<void> {
+    client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
+    client.on('error', (err) => (this.#fault = err))
+    const key = randomBytes(8).readBigInt64BE().toString()
+    client.on('end', () => {
+      if (this.#lockKey === key) this.#lockKey = undefined
+      void this.#listen()
+    })
+    await client.query(`listen "${this.#channel.replaceAll('"', '""')}"`)
+    await client.query('select pg_advisory_lock($1::bigint)', [key])
+    this.#lockKey = key
+    this.#fault = undefined
+  }
+
   async #listen(): Promise<void> {
     while (!this.#closed) {
       try {
         await this.#connection.get()
         for (const listener of this.#reconnected) listener()
         return
-      } catch {
+      } catch (err) {
+        this.#fault = err
         await pause(RECONNECT_PAUSE, undefined, { ref: false })
       }
     }

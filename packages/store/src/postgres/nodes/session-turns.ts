@@ -3,26 +3,63 @@ import {
   codeOf,
   isPromise,
   randomId,
+  sessionKeyText,
   unlessAborted,
   type EndTurn,
   type PlacedTurn,
+  type SessionKey,
   type TurnPlace
 } from '@svc/contract'
 import { KeyedLock, type Release } from '@svc/contract/stores'
 import { bigintArray, textArray } from '../lane/binary-arrays.ts'
-import type { Query, Transact } from '../query.ts'
+import {
+  toEnteredSession,
+  type Accepted,
+  type Append,
+  type EnteredSession,
+  type RunWrite,
+  type RunWriter,
+  type SessionEntry,
+  type Ticket
+} from '../../runs/run-write.ts'
+import type { Query } from '../query.ts'
 import type { NodeChannel } from './node-channel.ts'
 import type { PostgresLease } from './node-lease.ts'
-import { TicketBatches, ticketsBefore, type TakenTicket, type Ticket } from './ticket-batches.ts'
+import { NO_NODE, ticketsBefore, type TableName } from './tickets.ts'
 
 /** What the turns of sessions need. */
 export interface TurnHost {
   readonly query: Query
-  readonly transact: Transact
+  /** Takes tickets, and returns them, with what else the runs write. */
+  readonly writer: RunWriter
+  readonly entry: Pick<SessionEntry, 'changed'>
   readonly channel: NodeChannel
   readonly lease: Pick<PostgresLease, 'joined'>
-  /** Quotes the name of a table, with its schema. */
-  readonly table: (name: string) => string
+  readonly table: TableName
+}
+
+/** How many tickets that count are before one, and who holds the first one of these. */
+interface TicketPlace {
+  readonly before: number
+  readonly first?: string | null
+}
+
+/** The place of an accepted run. */
+interface OwnPlace {
+  readonly ticket: TakenTicket
+  /** True once the end of the run is stored. */
+  hasEnded: boolean
+}
+
+/** A ticket that was just taken. */
+interface TakenTicket extends Ticket, TicketPlace {
+  /** As in `PlacedTurn`. */
+  readonly entered: boolean
+}
+
+/** No ticket was taken: the session is busy, or the run was not created. */
+interface Refusal extends TicketPlace {
+  readonly ticket: undefined
 }
 
 interface Waiter {
@@ -34,25 +71,18 @@ interface Waiter {
 
 type OnPlace = (place: TurnPlace) => void
 
-interface PlaceRow {
-  before: number
-  first: string | null
-}
-
 const LOOK_EVERY = 1_000
 const RETRY_PAUSE = 500
-// A ticket of no node counts while its run is unfinished.
-const NO_NODE = ''
 // The id of the session would not save the other nodes their query.
 const ALL = '*'
 
 /**
  * The turns of sessions, over all nodes: each caller takes a ticket, and the lowest ticket has the turn. A ticket counts while its node
- * lives, or while its holder is an unfinished run, which another node then continues under the same ticket.
+ * lives, or while its holder is an unfinished run, which another node then continues under the same ticket. The place of an accepted run
+ * goes with the write that ends it, which passes here; a runnable that is still at work then gives it back later.
  */
-export class SessionTurns {
+export class SessionTurns implements RunWriter {
   readonly #host: TurnHost
-  readonly #tickets: TicketBatches
   readonly #text: string
   readonly #kept: string
   readonly #places: string
@@ -60,9 +90,12 @@ export class SessionTurns {
   // Calls for the same holder, one after the other.
   readonly #locks = new KeyedLock()
   readonly #users = new Map<string, number>()
-  readonly #held = new Map<string, Ticket>()
+  // By holders and sessions.
+  readonly #held = new Map<string, Map<string, Ticket>>()
   // Tickets of accepted runs that have not asked for their turn.
-  readonly #placed = new Map<string, Promise<TakenTicket>>()
+  readonly #placed = new Map<string, Promise<TakenTicket | Refusal>>()
+  // By the ids of runs that this process has.
+  readonly #own = new Map<string, OwnPlace>()
   readonly #waiting = new Set<Waiter>()
   readonly #returning = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
@@ -72,7 +105,6 @@ export class SessionTurns {
 
   constructor(host: TurnHost) {
     this.#host = host
-    this.#tickets = new TicketBatches(host.transact, host.table)
     this.#text = `select f.ord::int, b.before, b.first
       from unnest($1::text[], $2::bigint[]) with ordinality as f(session_key, ticket, ord)
       cross join lateral ${ticketsBefore(host.table, 'f.session_key', 'f.ticket')} b`
@@ -93,31 +125,82 @@ export class SessionTurns {
   }
 
   /** As `SessionStore.place`. */
-  async place(sessionKey: string, runId: string, ifFree = false): Promise<PlacedTurn> {
+  async place(key: SessionKey, runId: string, ifFree = false): Promise<PlacedTurn> {
+    const sessionKey = sessionKeyText(key)
     const id = `${sessionKey}\n${runId}`
-    if (ifFree) {
-      const taken = await this.#tickets.take(sessionKey, runId, await this.#host.lease.joined(), true)
-      if (taken.ticket === undefined) return { ...toPlace(taken), leave: () => {} }
-      this.#placed.set(id, Promise.resolve(taken))
-    }
-    const taking = this.#placed.get(id) ?? this.#take(sessionKey, runId)
+    const taking =
+      this.#placed.get(id) ?? this.#take(sessionKey, runId, ifFree, toEnteredSession(sessionKey, key))
     this.#placed.set(id, taking)
-    const leave = () => {
-      if (this.#placed.get(id) === taking) this.#placed.delete(id)
-      else return
-      taking.then((ticket) => this.#giveBack(ticket)).catch(() => {})
-    }
-    const ticket = await taking.catch((err: unknown) => {
-      leave()
+    const forget = () => this.#placed.get(id) === taking && this.#placed.delete(id)
+    try {
+      const taken = await taking
+      if (taken.ticket === undefined) {
+        forget()
+        return { ...toPlace(taken), leave: () => {} }
+      }
+      const { entered } = taken
+      if (entered) this.#host.entry.changed(sessionKey)
+      if (this.#own.get(runId)?.ticket !== taken) this.#own.set(runId, { ticket: taken, hasEnded: false })
+      const leave = (keep = false) => {
+        const isUnused = forget()
+        if (keep ? isUnused : this.#own.get(runId)?.hasEnded === false) void this.#giveBack(taken, keep)
+      }
+      return { ...toPlace(taken), entered, leave }
+    } catch (err) {
+      forget()
       throw err
-    })
-    return { ...toPlace(ticket), leave }
+    }
+  }
+
+  /** Writes to logs: the place of a run that ends goes with the same write. */
+  async write(write: RunWrite): Promise<Accepted | undefined> {
+    if (write.kind !== 'append' || !write.change?.endedAt) return this.#host.writer.write(write)
+    return this.#end(write)
+  }
+
+  async #end(write: Append): Promise<Accepted | undefined> {
+    const { runId } = write
+    const own = this.#own.get(runId)
+    const isHeld = this.#held.has(runId)
+    if (own === undefined && !isHeld) return this.#host.writer.write(write)
+    const place = { sessionKey: own?.ticket.sessionKey, isHeld }
+    const ended = await this.#host.writer.write({ ...write, place })
+    if (own === undefined) return ended
+    own.hasEnded = true
+    if (isHeld && ended !== undefined) {
+      if (this.#heldOf(own.ticket) === undefined) void this.#giveBack(own.ticket)
+      return ended
+    }
+    if (this.#own.get(runId) === own) this.#own.delete(runId)
+    // Otherwise another process has the run, and its place.
+    if (ended !== undefined) this.#freed(ended)
+    return ended
+  }
+
+  #heldOf({ holder, sessionKey }: Pick<Ticket, 'holder' | 'sessionKey'>): Ticket | undefined {
+    return this.#held.get(holder)?.get(sessionKey)
+  }
+
+  #hold(ticket: Ticket): void {
+    const { holder, sessionKey } = ticket
+    this.#held.set(holder, (this.#held.get(holder) ?? new Map()).set(sessionKey, ticket))
+  }
+
+  #letGo({ holder, sessionKey }: Ticket): void {
+    const tickets = this.#held.get(holder)
+    tickets?.delete(sessionKey)
+    if (tickets?.size === 0) this.#held.delete(holder)
+  }
+
+  #freed({ waiting }: Accepted): void {
+    if (waiting ?? true) void this.#host.channel.post('turn', [ALL])
+    this.#look()
   }
 
   /** As `SessionStore.places`. */
   async places(runIds: readonly string[]): Promise<ReadonlyMap<string, TurnPlace>> {
     const values = [textArray(runIds)]
-    const rows = await this.#host.query<PlaceRow & { run_id: string }>('svc places', this.#places, values)
+    const rows = await this.#host.query<TicketPlace & { run_id: string }>('svc places', this.#places, values)
     return new Map(rows.map((row) => [row.run_id, toPlace(row)]))
   }
 
@@ -139,8 +222,9 @@ export class SessionTurns {
     let next: Release | undefined
     try {
       next = await this.#locks.lock(id, signal)
-      const ticket = this.#held.get(id) ?? (await this.#takeTurn(sessionKey, holder, signal, onPlace))
-      this.#held.set(id, ticket)
+      const held = this.#heldOf({ holder, sessionKey })
+      const ticket = held ?? (await this.#takeTurn(sessionKey, holder, signal, onPlace))
+      this.#hold(ticket)
       return this.#createRelease(id, ticket, next)
     } catch (err) {
       this.#use(id, -1)
@@ -163,9 +247,15 @@ export class SessionTurns {
       if (released) return
       released = true
       if (this.#use(id, -1) > 0) return next()
-      this.#held.delete(id)
+      this.#letGo(ticket)
+      if (!keep && this.#endsWithRun(ticket)) return next()
       void this.#giveBack(ticket, keep).finally(() => next())
     }
+  }
+
+  /** True if the end of the run that has the place will free it. */
+  #endsWithRun({ isOfRun, holder }: Ticket): boolean {
+    return isOfRun && this.#own.get(holder)?.hasEnded !== true
   }
 
   #use(id: string, change: 1 | -1): number {
@@ -182,9 +272,10 @@ export class SessionTurns {
     onPlace: OnPlace | undefined
   ): Promise<Ticket> {
     const id = `${sessionKey}\n${holder}`
-    const placed = this.#placed.get(id)
+    const placing = this.#placed.get(id)
     this.#placed.delete(id)
-    const ticket = await (placed ?? this.#take(sessionKey, holder))
+    const placed = await placing
+    const ticket = placed?.ticket === undefined ? await this.#ticketOf(sessionKey, holder) : placed
     try {
       if (ticket.before > 0) {
         onPlace?.(toPlace(ticket))
@@ -194,14 +285,36 @@ export class SessionTurns {
       return ticket
     } catch (err) {
       // The process that continues the run keeps its place.
-      await this.#giveBack(ticket, codeOf(err) === 'RUN_ERR_SUSPENDED')
+      const keep = codeOf(err) === 'RUN_ERR_SUSPENDED'
+      if (keep || !this.#endsWithRun(ticket)) await this.#giveBack(ticket, keep)
       throw err
     }
   }
 
-  async #take(sessionKey: string, holder: string): Promise<TakenTicket> {
+  // A run that takes its turn again has its place.
+  async #ticketOf(sessionKey: string, holder: string): Promise<TakenTicket> {
+    const own = this.#own.get(holder)?.ticket
+    if (own?.sessionKey === sessionKey) return own
+    const taken = await this.#take(sessionKey, holder)
+    if (taken.ticket === undefined) throw new Error(`${holder} was given no place`)
+    return taken
+  }
+
+  // At once, so that a place is in the batch of the creation of its run.
+  async #take(
+    sessionKey: string,
+    holder: string,
+    ifFree = false,
+    row?: EnteredSession
+  ): Promise<TakenTicket | Refusal> {
     const joined = this.#host.lease.joined()
-    return this.#tickets.take(sessionKey, holder, isPromise(joined) ? await joined : joined)
+    const nodeId = isPromise(joined) ? await joined : joined
+    const write = { kind: 'place', runId: holder, sessionKey, nodeId, ifFree, row } as const
+    const { ticket, before = 0, first, entered = false } = (await this.#host.writer.write(write)) ?? {}
+    const place = { before, first: first ?? null }
+    return typeof ticket === 'number'
+      ? { sessionKey, holder, nodeId, ticket, isOfRun: row !== undefined, entered, ...place }
+      : { ticket: undefined, ...place }
   }
 
   async #wait(ticket: Ticket, signal: AbortSignal, onPlace: OnPlace | undefined): Promise<void> {
@@ -228,9 +341,10 @@ export class SessionTurns {
     for (;;) {
       try {
         if (keep) return await this.#keep(ticket)
-        const mayWait = await this.#tickets.return(ticket)
-        if (mayWait) void this.#host.channel.post('turn', [ALL])
-        return this.#look()
+        const runId = ticket.holder.split('/', 1)[0]!
+        const left = await this.#host.writer.write({ kind: 'leave', runId, ticket })
+        if (left !== undefined) this.#forget(ticket)
+        return this.#freed(left ?? {})
       } catch {
         if (this.#closed.signal.aborted) return
         await pause(RETRY_PAUSE, undefined, { signal: this.#closed.signal }).catch(() => {})
@@ -238,9 +352,15 @@ export class SessionTurns {
     }
   }
 
-  async #keep({ sessionKey, holder, nodeId, ticket }: Ticket): Promise<void> {
+  async #keep(kept: Ticket): Promise<void> {
+    this.#forget(kept)
+    const { sessionKey, holder, nodeId, ticket } = kept
     const values = [sessionKey, holder, nodeId, ticket]
     await this.#host.query('svc keep turn', this.#kept, values)
+  }
+
+  #forget({ holder, ticket }: Ticket): void {
+    if (this.#own.get(holder)?.ticket.ticket === ticket) this.#own.delete(holder)
   }
 
   // A look that is asked for during another one follows it, since that one may have missed the news.
@@ -265,7 +385,7 @@ export class SessionTurns {
   async #lookNow(): Promise<void> {
     const waiters = [...this.#waiting]
     const rows = await this.#host
-      .query<PlaceRow & { ord: number }>('svc turns', this.#text, [
+      .query<TicketPlace & { ord: number }>('svc turns', this.#text, [
         textArray(waiters.map(({ ticket }) => ticket.sessionKey)),
         bigintArray(waiters.map(({ ticket }) => ticket.ticket))
       ])
@@ -283,7 +403,7 @@ export class SessionTurns {
   }
 }
 
-function toPlace({ before, first }: { before: number; first?: string | null | undefined }): TurnPlace {
+function toPlace({ before, first }: TicketPlace): TurnPlace {
   const active = first?.split('/', 1)[0]
   // Other holders have no runs.
   return { position: before, ...(active && !active.startsWith('-') && { active }) }

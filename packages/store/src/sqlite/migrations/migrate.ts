@@ -18,6 +18,9 @@ import { addSessionBranches } from './0013-session-branches.ts'
 import { addSteers } from './0014-steers.ts'
 import { addWebhooks } from './0015-webhooks.ts'
 import { addRunStats } from './0016-run-stats.ts'
+import { addQueueLines } from './0017-queue-lines.ts'
+import { addRunFormat } from './0018-run-format.ts'
+import { addSessionSettings } from './0019-session-settings.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -36,7 +39,10 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013-session-branches': { up: addSessionBranches },
   '0014-steers': { up: addSteers },
   '0015-webhooks': { up: addWebhooks },
-  '0016-run-stats': { up: addRunStats }
+  '0016-run-stats': { up: addRunStats },
+  '0017-queue-lines': { up: addQueueLines },
+  '0018-run-format': { up: addRunFormat },
+  '0019-session-settings': { up: addSessionSettings }
 }
 
 // Milliseconds to wait for another program's lock.

@@ -37,7 +37,7 @@ async function failEverywhere(t: Test, before: string, upgrade: (file: string) =
   }
 }
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 
 for (let count = 0; count < Object.keys(ALL).length; count++) {
   const version = Object.fromEntries(Object.entries(ALL).slice(0, count))

@@ -1,10 +1,21 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { dropOldest, randomId } from '@svc/contract'
+import { callIdsOf } from '@svc/runtime/loop'
 import type { RealtimeSocket } from './realtime-socket.ts'
 
-/** A call of a tool by the model; without `output` until its tools are done. Both are JSON. */
-export interface ConversationCall {
+/** A call of a tool, as the model makes it. Its arguments are JSON. */
+export interface GivenCall {
   readonly callId: string
+  readonly name: string
+  readonly args: string
+}
+
+/** A call of a tool by the model; without `output`, which is JSON, until its tools are done. */
+export interface ConversationCall {
+  /** The id in prompts, and on connections that did not make the call. */
+  readonly callId: string
+  /** The id that the model gave it: other calls may have it too. */
+  readonly givenId: string
   readonly name: string
   readonly args: string
   output?: string | undefined
@@ -26,6 +37,8 @@ export class Conversation {
   #entries: Entry[] = []
   // The connection that has each call as its own.
   readonly #callers = new WeakMap<ConversationCall, RealtimeSocket>()
+  // Those of the calls in the prompt of the step, and of the calls since.
+  #callIds = new Set<string>()
 
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries
@@ -63,27 +76,30 @@ export class Conversation {
     return message
   }
 
-  /** The model has called a tool. False for a call that is open already; ids may be used again later. */
-  addCall(call: ConversationCall, socket: RealtimeSocket | undefined): boolean {
-    if (this.#entries.some((entry) => entry.call?.callId === call.callId && entry.call.output === undefined))
-      return false
+  /** The model has called a tool. Returns the id for prompts; undefined for a call that is open already. */
+  addCall(
+    { callId: givenId, name, args }: GivenCall,
+    socket: RealtimeSocket | undefined
+  ): string | undefined {
+    if (this.#entries.some(({ call }) => call?.givenId === givenId && call.output === undefined))
+      return undefined
+    const callId = this.#callIds.has(givenId) ? `call_${randomId()}` : givenId
+    this.#callIds.add(callId)
+    const call = { callId, givenId, name, args }
     this.#entries.push({ call })
     if (socket !== undefined) this.#callers.set(call, socket)
-    return true
+    return callId
   }
 
-  /** Sends the outcomes of open calls that are in a prompt. */
+  /** A step begins: sends the outcomes of open calls that are in its prompt. */
   addOutputs(prompt: LanguageModelV4Prompt, socket: RealtimeSocket | undefined): void {
-    const waiting = new Map<string, ConversationCall>()
-    for (const { call } of this.#entries)
-      if (call?.output === undefined && call) waiting.set(call.callId, call)
-    if (waiting.size === 0) return
-    // Of several outputs with one id, the last is that of the open call.
-    const outputs = new Map(prompt.flatMap(outputsOf).map(({ callId, output }) => [callId, output]))
-    for (const [callId, call] of waiting) {
-      call.output = outputs.get(callId)
-      if (call.output === undefined) continue
-      if (socket !== undefined) this.#sendOutput(socket, call)
+    this.#callIds = callIdsOf(prompt)
+    const open = this.#entries.flatMap(({ call }) => (call && call.output === undefined ? [call] : []))
+    if (open.length === 0) return
+    const outputs = toOutputs(prompt)
+    for (const call of open) {
+      call.output = outputs.get(call.callId)
+      if (call.output !== undefined && socket !== undefined) this.#sendOutput(socket, call)
     }
   }
 
@@ -128,10 +144,11 @@ export class Conversation {
 
   // A connection that did not make the call gets it with its output.
   #sendOutput(socket: RealtimeSocket, call: ConversationCall, place?: { id: string; after: string }): void {
-    const { callId, name, output = '' } = call
-    if (this.#callers.get(call) === socket || socket.abilities.items) {
-      if (this.#callers.get(call) !== socket) socket.sendEarlier({ call, place })
-      this.#callers.set(call, socket)
+    const { name, output = '' } = call
+    const isOwn = this.#callers.get(call) === socket
+    if (isOwn || socket.abilities.items) {
+      if (!isOwn) socket.sendEarlier({ call, place })
+      const callId = isOwn ? call.givenId : call.callId
       socket.send({
         type: 'conversation-item-create',
         item: { type: 'function-call-output', callId, name, output }
@@ -152,7 +169,7 @@ export class Conversation {
 const newItemId = () => `ctx_${randomId().replaceAll('-', '').slice(0, 24)}`
 
 function toEntries(prompt: readonly LanguageModelV4Message[]): Entry[] {
-  const outputs = new Map(prompt.flatMap(outputsOf).map(({ callId, output }) => [callId, output]))
+  const outputs = toOutputs(prompt)
   return prompt.flatMap((message): Entry[] => {
     if (message.role !== 'user' && message.role !== 'assistant') return []
     const text = textOf(message)
@@ -163,7 +180,8 @@ function toEntries(prompt: readonly LanguageModelV4Message[]): Entry[] {
         if (part.type !== 'tool-call') return []
         const { toolCallId: callId, toolName: name, input } = part
         const output = outputs.get(callId)
-        return output === undefined ? [] : [{ call: { callId, name, args: JSON.stringify(input), output } }]
+        if (output === undefined) return []
+        return [{ call: { callId, givenId: callId, name, args: JSON.stringify(input), output } }]
       })
     ]
   })
@@ -175,11 +193,15 @@ export function textOf({ content }: LanguageModelV4Message): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-function outputsOf(message: LanguageModelV4Message): { callId: string; output: string }[] {
-  if (message.role !== 'tool' && message.role !== 'assistant') return []
-  return message.content.flatMap((part) =>
-    part.type === 'tool-result' ? [{ callId: part.toolCallId, output: toOutput(part.output) }] : []
-  )
+/** The outcomes of the calls in a prompt, by their ids. */
+function toOutputs(prompt: readonly LanguageModelV4Message[]): Map<string, string> {
+  const outputs = new Map<string, string>()
+  for (const { role, content } of prompt) {
+    if (role !== 'tool' && role !== 'assistant') continue
+    for (const part of content)
+      if (part.type === 'tool-result') outputs.set(part.toolCallId, toOutput(part.output))
+  }
+  return outputs
 }
 
 type ToolOutput = Extract<

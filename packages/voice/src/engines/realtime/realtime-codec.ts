@@ -1,4 +1,4 @@
-import { dropOldest, isPromise, type Awaitable, type RunContext } from '@svc/contract'
+import { andThen, dropOldest, isPromise, type Awaitable, type RunContext } from '@svc/contract'
 import { errors, type ModelRequest } from '@svc/runtime'
 import { hasMethods, isRecord, nameOfProvider, resolveChoice } from '@svc/runtime/loop'
 import { readServerEvents, type ClientEvent, type ServerEvent, type SessionConfig } from './events.ts'
@@ -99,7 +99,7 @@ export class RealtimeCodec {
 
   #serialize(event: ClientEvent): Awaitable<Raw | undefined> {
     const raw = this.#model.serializeClientEvent(event)
-    return isPromise(raw) ? raw.then(toRaw) : toRaw(raw)
+    return andThen(raw, toRaw)
   }
 }
 

@@ -5,6 +5,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage
 } from '@ai-sdk/provider'
+import type { GivenCall } from './conversation.ts'
 import type { ResponseEnd, ResponseEvent, ResponseQueue, WantedResponse } from './response-queue.ts'
 import type { RealtimeUsage } from './events.ts'
 
@@ -21,8 +22,8 @@ export interface ResponseSource {
   readonly prepare: (options: LanguageModelV4CallOptions) => void
   readonly onText: (itemId: string, delta: string) => void
   readonly onAudio: (itemId: string, base64: string) => void
-  /** The model calls a tool. False if the call is known. */
-  readonly onCall: (call: { callId: string; name: string; args: string }) => boolean
+  /** The model calls a tool. Returns an id that no other call of the prompt has; undefined if the call is known. */
+  readonly onCall: (call: GivenCall) => string | undefined
   /** The connection was lost in the middle of a response. Returns true if the answer is over with what came of it. */
   readonly onRestart: () => boolean
 }
@@ -126,8 +127,9 @@ class StreamedResponse implements WantedResponse {
     arguments: args
   }: Extract<ResponseEvent, { type: 'function-call-arguments-done' }>): void {
     const { onCall, pausesAtCalls, queue } = this.#source
-    if (!onCall({ callId, name, args })) return
-    this.#calls.push({ type: 'tool-call', toolCallId: callId, toolName: name, input: args })
+    const toolCallId = onCall({ callId, name, args })
+    if (toolCallId === undefined) return
+    this.#calls.push({ type: 'tool-call', toolCallId, toolName: name, input: args })
     // After all calls of the frame.
     if (pausesAtCalls && this.#calls.length === 1) queueMicrotask(() => queue.pause(this))
   }

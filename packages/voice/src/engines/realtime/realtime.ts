@@ -240,8 +240,7 @@ class RealtimeEngine implements VoiceEngine {
     this.#runnable = defineRunnable({
       kind: 'agent',
       name: agent.name,
-      stream: (input, context) =>
-        runAgent({ ...agent, resolveModel }, input, context, undefined, this.#question)
+      stream: (input, context) => runAgent({ ...agent, resolveModel }, input, context, this.#question)
     })
   }
 

@@ -1,0 +1,83 @@
+import type { NumberedPart, PartOf, Principal, StoredSession } from '@svc/contract'
+import {
+  expiryOf,
+  SSE_HEADERS,
+  streamSession,
+  tieToClient,
+  type SessionEvents,
+  type WireSurface
+} from '@svc/surface'
+import type { FastifyReply } from 'fastify'
+import { RunEvents } from '../projection/run-events.ts'
+import { showTo, type ShownEvent } from '../projection/shown-event.ts'
+import type { PreviewType, StreamEvent } from '../wire/events.ts'
+
+/** The events of a session, run after run. */
+class ManagedEvents implements SessionEvents<ShownEvent> {
+  readonly #showsText: boolean
+  #run = new RunEvents()
+
+  /** @param showsText true for readers of what the agent itself writes, as it is written */
+  constructor(showsText: boolean) {
+    this.#showsText = showsText
+  }
+
+  begin(): void {
+    this.#run = new RunEvents()
+  }
+
+  add(part: NumberedPart): readonly ShownEvent[] {
+    return this.#run.add(part)
+  }
+
+  continueText(part: NumberedPart & PartOf<'text'>, json: string): string | undefined {
+    const event = this.#run.continueText(part, json)
+    if (event === undefined || !this.#showsText) return event && ''
+    return `event: event_delta\ndata: ${event}\n\n`
+  }
+}
+
+/** What a reader sees. */
+export interface StreamView {
+  /** Default: the session, which is its primary thread. */
+  readonly threadId?: string | undefined
+  readonly previews: ReadonlySet<PreviewType>
+  /** The id of the last message that the client has. */
+  readonly after: string | undefined
+}
+
+/**
+ * Opens the stream of the events of a session, for a reply that gets its headers.
+ * @throws the errors of `streamSession`
+ */
+export async function openEvents(
+  surface: WireSurface,
+  session: StoredSession,
+  { threadId, previews, after }: StreamView,
+  caller: Principal,
+  reply: FastifyReply
+): Promise<ReadableStream<string>> {
+  const show = (shown: ShownEvent): StreamEvent | undefined => {
+    const event = shown.event.type === 'session.deleted' ? shown.event : showTo(shown, threadId)
+    if (event?.type === 'event_delta') return previews.has('agent.message') ? event : undefined
+    return event?.type === 'event_start' && !previews.has(event.event.type) ? undefined : event
+  }
+  const showsText = threadId === undefined && previews.has('agent.message')
+  const stream = await streamSession(surface, session, new ManagedEvents(showsText), {
+    after,
+    show,
+    nameOf: ({ event }) => event.type,
+    removed: () => toDeleted(session),
+    signal: expiryOf(caller)
+  })
+  reply.headers(SSE_HEADERS)
+  tieToClient(surface.replies, reply)
+  return stream
+}
+
+// It stands in no list: its session is gone.
+function toDeleted({ sessionId }: StoredSession): ShownEvent {
+  const processed_at = new Date().toISOString()
+  const event = { id: `sevt_${sessionId}_deleted`, type: 'session.deleted', processed_at } as const
+  return { event, thread: undefined, isShared: true }
+}

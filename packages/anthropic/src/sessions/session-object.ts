@@ -1,0 +1,81 @@
+import { addUsage, ZERO_USAGE, type Principal, type StoredSession, type Usage } from '@svc/contract'
+import { toRunnableId, type WireSurface } from '@svc/surface'
+import { toSessionAgent, toThreadAgent } from '../agents/agent-object.ts'
+import { ENVIRONMENT } from '../environments/environment-routes.ts'
+import { toModelUsage } from '../projection/outcomes.ts'
+import { readSettings, type ManagedSettings } from './session-settings.ts'
+import type { SessionObject } from './session-schemas.ts'
+
+// Runs of a session whose tokens are added up.
+const MAX_RUNS = 1_000
+
+/** A session as the protocol has it, without its tokens. */
+export async function toSessionObject(
+  surface: WireSurface,
+  stored: StoredSession,
+  settings?: ManagedSettings
+): Promise<SessionObject> {
+  const { kind, name, sessionId, title, metadata, createdAt, updatedAt } = stored
+  const { runs, exposed } = surface
+  const { tools, archivedAt = null } = settings ?? readSettings(await runs.sessions.settings(stored))
+  const runnable = await exposed.find(kind, name)
+  const agent =
+    runnable === undefined
+      ? { ...toThreadAgent(toRunnableId(kind, name), name), multiagent: null }
+      : toSessionAgent(runnable, tools)
+  return {
+    id: sessionId,
+    type: 'session',
+    agent,
+    environment_id: ENVIRONMENT,
+    status: await statusOf(surface, stored),
+    title,
+    metadata: { ...metadata },
+    created_at: new Date(createdAt).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+    archived_at: archivedAt,
+    budget: null,
+    deployment_id: null,
+    outcome_evaluations: [],
+    resources: [],
+    vault_ids: [],
+    stats: {},
+    usage: {}
+  }
+}
+
+/** Whether a session runs, or waits for its user. */
+export async function statusOf(
+  { runs }: Pick<WireSurface, 'runs'>,
+  { activeRun }: StoredSession
+): Promise<'running' | 'idle'> {
+  const run = activeRun === null ? undefined : await runs.find(activeRun)
+  return run?.status === 'working' || run?.status === 'submitted' ? 'running' : 'idle'
+}
+
+/** The same, with the tokens of its runs that have ended. */
+export async function toWholeSession(
+  surface: WireSurface,
+  stored: StoredSession,
+  { sub: owner }: Principal
+): Promise<SessionObject> {
+  const { runs, exposed } = surface
+  const { kind, name, sessionId } = stored
+  const object = await toSessionObject(surface, stored)
+  const page = await runs.stores.runs.listChanged({
+    owner,
+    scope: exposed.scope(),
+    sessionId,
+    limit: MAX_RUNS
+  })
+  let usage: Usage = ZERO_USAGE
+  for (const run of page.runs)
+    if (run.kind === kind && run.name === name) usage = addUsage(usage, run.stats?.usage)
+  return { ...object, usage: toUsage(usage) }
+}
+
+/** Tokens as sessions and threads have them. */
+export function toUsage(usage: Usage): SessionObject['usage'] {
+  const { cache_creation_input_tokens: written, ...counts } = toModelUsage(usage)
+  return { ...counts, cache_creation: { ephemeral_5m_input_tokens: written } }
+}

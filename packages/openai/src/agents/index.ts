@@ -1,0 +1,5 @@
+export { OpenAiAgentsOptionsSchema, type OpenAiAgentsOptions } from './options.ts'
+export { default } from './plugin.ts'
+export type { AgentObject, AgentSession, RequiredAction, Subagent, Turn } from './wire/agent-schemas.ts'
+export type { AgentSessionEvent } from './wire/event-schemas.ts'
+export type { SessionItem } from './wire/item-schemas.ts'
