@@ -187,7 +187,7 @@ t.test('what a client has received, by its answers to pings, is not kept', async
   const audio = randomBytes(9_600)
   sendAudio(client, audio)
   client.emit('voice.commit', {})
-  const { position } = await log.until('voice.response.end')
+  await log.until('voice.response.end')
   t.same(log.audio, audio, 'the parser of the app takes audio, too')
   // The second one answers a ping after the last output.
   for (let pings = 0; pings < 2; pings++) await once(client.io as never, 'ping')
@@ -195,5 +195,7 @@ t.test('what a client has received, by its answers to pings, is not kept', async
   const again = await connect()
   const gone = await again.emitWithAck('voice.resume', { runId, after: 1 })
   t.match(gone, { code: 'VOICE_ERR_OUTPUT_GONE' })
-  t.match(await again.emitWithAck('voice.resume', { runId, after: position! }), { runId })
+  // The answer to the second commit may have come by now, and a ping after it.
+  const after = log.positions.at(-1)!
+  t.match(await again.emitWithAck('voice.resume', { runId, after }), { runId })
 })
