@@ -5,7 +5,7 @@ import { deskAt } from '../helpers/desk-at.ts'
 
 const browser = chromium({ sandbox: false })
 t.teardown(() => browser.close())
-const soon = { action: 1_000, navigation: 5_000 }
+const soon = { action: 3_000, navigation: 10_000 }
 const failed = { code: 'RUN_ERR_BROWSER_ACTION_FAILED' }
 
 t.test('clicks', needsChromium, async (t) => {
@@ -158,7 +158,7 @@ t.test('clicks', needsChromium, async (t) => {
     })
     await t.rejects(act({ action: 'click', at: await find('"Hang"') }), {
       ...failed,
-      message: 'The action failed: the page did not respond within 1000 ms'
+      message: 'The action failed: the page did not respond within 3000 ms'
     })
     await act({ action: 'open', url: `${origin}/`, newTab: true })
     await t.resolves(find('"Hang"'))
