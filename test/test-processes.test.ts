@@ -1,9 +1,13 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { planProcesses } from '../tools/tests/plan-processes.ts'
+import { runAgain } from '../tools/tests/run-again.ts'
 import { runCheck } from '../tools/tests/run-check.ts'
 import { runProcess } from '../tools/tests/run-process.ts'
 import { TestLog } from '../tools/tests/test-log.ts'
+
+// Some thirty processes are started, one after another.
+t.setTimeout(240_000)
 
 const PASSING = "import t from 'tap'\nt.test('passes', async (t) => t.equal(1, 1))\n"
 
@@ -55,6 +59,40 @@ t.test('fails', async (t) => t.equal(1, 2))
     '1 passed, 1 failed'
   ])
 })
+
+t.test(
+  'a file that failed runs again alone: what passes then counts and is named, the rest has failed',
+  async (t) => {
+    const folder = t.testdir({
+      'busy.test.ts': `import { existsSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+const mark = new URL('./mark', import.meta.url)
+t.equal(1, 1)
+t.ok(existsSync(mark))
+writeFileSync(mark, '')
+`,
+      'exit.test.ts': 'process.exit(3)\n',
+      'broken.test.ts': "import t from 'tap'\nt.equal(1, 2)\n",
+      'passing.test.ts': PASSING
+    })
+    const printed: string[] = []
+    const log = new TestLog((line) => printed.push(line.replaceAll(`${folder}/`, '')))
+    for (const name of ['busy', 'broken', 'passing', 'exit'])
+      await runProcess({ files: [join(folder, `${name}.test.ts`)], limit: 60_000 }, log)
+    await runAgain(log)
+    t.notOk(log.end())
+    t.strictSame(
+      printed.filter((line) => line.startsWith('again') || line.startsWith('passed only')),
+      [
+        'again  busy.test.ts',
+        'again  broken.test.ts',
+        'again  exit.test.ts',
+        'passed only with nothing beside it: busy.test.ts'
+      ]
+    )
+    t.equal(printed.at(-1), '3 passed, 2 failed')
+  }
+)
 
 t.test('an error that escapes fails the test that it comes from', async (t) => {
   const pause =

@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import pLimit from 'p-limit'
 import { planProcesses } from './plan-processes.ts'
+import { runAgain } from './run-again.ts'
 import { runCheck } from './run-check.ts'
 import { runProcess } from './run-process.ts'
 import { TestLog } from './test-log.ts'
@@ -55,5 +56,6 @@ await Promise.all([
   ),
   ...processes.map((each) => limit(() => runProcess(each, log)))
 ])
+if (wanted.length === 0) await runAgain(log)
 log.printSlowest(10)
 process.exitCode = log.end() ? 0 : 1

@@ -45,7 +45,7 @@ export async function runProcess({ files, limit }: PlannedProcess, log: TestLog)
   process.off('exit', kill)
 
   const end = isHung ? `killed after ${limit} ms` : `exit ${signal ?? code}`
-  for (const file of left) log.fail(file, `no result: ${end}`)
+  for (const file of left) log.failFile(file, `no result: ${end}`)
   const isExplained = left.size > 0 || parser.results?.ok === false
   if (code !== 0 && !isExplained) log.fail(files.join(' '), `${end} though every test passed`)
   if (code !== 0) printNoise()

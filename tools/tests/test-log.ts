@@ -57,6 +57,7 @@ function describeFailure(diag: Record<string, unknown> | null): string[] {
 export class TestLog {
   readonly #total: Tally = { passed: 0, failed: 0, skipped: 0 }
   readonly #times: { file: string; ms: number }[] = []
+  readonly #failedFiles = new Map<string, Tally>()
   readonly #print: (line: string) => void
 
   constructor(print: (line: string) => void) {
@@ -74,6 +75,12 @@ export class TestLog {
     return { parser, addNoise, printNoise: () => this.#printNoise(noise) }
   }
 
+  /** Counts and prints the failure of a file that has no result. */
+  failFile(file: string, reason: string) {
+    this.fail(file, reason)
+    this.#failedFiles.set(file, { passed: 0, failed: 1, skipped: 0 })
+  }
+
   /** Counts and prints a failure that no test reported. */
   fail(name: string, reason?: string, output = '') {
     this.#fail([], name, reason === undefined ? null : { reason }, [this.#total])
@@ -84,6 +91,26 @@ export class TestLog {
   pass(name: string, ms: number) {
     this.#total.passed += 1
     this.#print(`ok     ${name} (${Math.round(ms)} ms)`)
+  }
+
+  /** The files that failed. */
+  get failedFiles(): string[] {
+    return [...this.#failedFiles.keys()]
+  }
+
+  /** Takes back what failed files have counted, since they run again. */
+  forgetFailedFiles() {
+    for (const { passed, failed, skipped } of this.#failedFiles.values()) {
+      this.#total.passed -= passed
+      this.#total.failed -= failed
+      this.#total.skipped -= skipped
+    }
+    this.#failedFiles.clear()
+  }
+
+  /** Prints a line that counts nothing. */
+  note(line: string) {
+    this.#print(line)
   }
 
   /** Prints the files that took longest, if there are more than `count`. */
@@ -136,7 +163,10 @@ export class TestLog {
   #endFile(result: Result, tally: Tally | null, noise: string[]) {
     if (tally !== null) {
       this.#times.push({ file: result.name, ms: result.time ?? 0 })
-      if (!result.ok) this.#printNoise(noise)
+      if (!result.ok) {
+        this.#failedFiles.set(result.name, tally)
+        this.#printNoise(noise)
+      }
       const word = result.ok ? 'ok    ' : 'FAILED'
       this.#print(`${word} ${result.name}  ${describeTally(tally)} (${Math.round(result.time ?? 0)} ms)`)
     }
