@@ -12,6 +12,11 @@ export interface Proxy {
   loseAnswers(to?: string): void
   /** Resolves once an answer was lost. */
   lost(): Promise<void>
+  /**
+   * Keeps back what the server answers on one connection, from its next statement with this text on, until `pass`: the server has done what
+   * the client does not know. Other connections work.
+   */
+  holdAnswers(to: string): void
   /** Neither delivers nor refuses anything, as a network that lost its route; `pass` resets what was held. */
   hold(): void
   /** Resets all connections, and new ones at once. */
@@ -26,6 +31,8 @@ export interface Proxy {
 interface Pair {
   readonly client: Socket
   readonly server: Socket
+  /** What the server has answered, while that is kept back. */
+  held: Buffer[] | undefined
 }
 
 type Mode = 'pass' | 'hold' | 'cut' | 'lose'
@@ -37,6 +44,7 @@ export async function startProxy(url: string): Promise<Proxy> {
   const pairs = new Set<Pair>()
   let losing = Promise.withResolvers<void>()
   let lostText: string | undefined
+  let heldText: string | undefined
   let mode: Mode = 'pass'
   let delay = 0
   const proxy = createServer((client) => {
@@ -45,7 +53,7 @@ export async function startProxy(url: string): Promise<Proxy> {
       return
     }
     const server = connect(Number(port), hostname)
-    const pair = { client, server }
+    const pair: Pair = { client, server, held: undefined }
     pairs.add(pair)
     const end = () => {
       client.destroy()
@@ -60,10 +68,15 @@ export async function startProxy(url: string): Promise<Proxy> {
         mode = 'lose'
         lostText = undefined
       }
+      if (heldText !== undefined && bytes.includes(heldText)) {
+        pair.held = []
+        heldText = undefined
+      }
       if (mode !== 'hold') requests.send(bytes, delay)
     })
     server.on('data', (bytes) => {
-      if (mode === 'pass') answers.send(bytes, delay)
+      if (pair.held !== undefined) pair.held.push(bytes)
+      else if (mode === 'pass') answers.send(bytes, delay)
       else if (mode === 'lose') {
         end()
         losing.resolve()
@@ -83,6 +96,7 @@ export async function startProxy(url: string): Promise<Proxy> {
       if (to === undefined) mode = 'lose'
     },
     lost: () => losing.promise,
+    holdAnswers: (to) => void (heldText = to),
     hold: () => void (mode = 'hold'),
     cut() {
       mode = 'cut'
@@ -93,6 +107,10 @@ export async function startProxy(url: string): Promise<Proxy> {
       if (mode === 'hold') reset()
       mode = 'pass'
       delay = 0
+      for (const pair of pairs) {
+        for (const bytes of pair.held ?? []) pair.client.write(bytes)
+        pair.held = undefined
+      }
     },
     async close() {
       reset()

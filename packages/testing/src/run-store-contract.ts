@@ -401,6 +401,20 @@ export function runStoreContract(t: ContractTest, make: MakeStore<RunStores>): v
     t.same(await runs.get(known.runId), known)
   })
 
+  test('reads what is committed', async (t, { runs, log }) => {
+    const { runId } = storedRun()
+    await runs.create(storedRun({ runId }))
+    const read = async (after: number) => {
+      const entries = await (log.readCommitted ?? log.read)(runId, after, all)
+      return entries.map(({ seq }) => seq)
+    }
+    t.same(await read(0), [])
+    await log.append(runId, 1, [textEntry(1), textEntry(2)])
+    t.same(await read(0), [1, 2])
+    t.same(await read(1), [2])
+    t.same(await read(2), [])
+  })
+
   test('notifies followers', async (t, { runs, log }) => {
     const { runId } = storedRun()
     await runs.create(storedRun({ runId }))

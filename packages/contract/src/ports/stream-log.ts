@@ -36,6 +36,11 @@ export interface StreamLog {
   /** The entries with a `seq` over `after`, in order; empty if there are none yet, or no such run. */
   read(runId: string, after: number, limit: ReadLimit): Awaitable<readonly LogEntry[]>
   /**
+   * As `read`, including entries that this process has appended without knowing yet: others read an append as soon as it is committed, the
+   * acknowledgement may come later. Absent where `read` returns them.
+   */
+  readCommitted?(runId: string, after: number, limit: ReadLimit): Awaitable<readonly LogEntry[]>
+  /**
    * Calls `wake` after every append to this log, and with `true` if the log is missing, removed or abandoned, until the returned
    * function is called.
    */

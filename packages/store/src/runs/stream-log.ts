@@ -162,6 +162,7 @@ export function createStreamLog({ writer, logs, reads, wakeUps }: StreamLogHost)
         return entries
       })
     },
+    readCommitted: (runId, after, limit) => reads.read(runId, after, limit),
     onFollowed: (runId, act) => !wakeUps.isFollowed(runId) && logs.onFollowed(runId, act),
     follow(runId, follower) {
       const unfollow = logs.follow(runId, follower)

@@ -419,6 +419,8 @@ function requirePart(isLast: boolean | undefined): boolean {
   return isLast
 }
 
+const ONE: Readonly<ReadLimit> = Object.freeze({ entries: 1, bytes: 1 })
+
 // As `isEnd`, but undefined if there is no such part.
 function findEnd(
   { log, lease }: Pick<Stores, 'log' | 'lease'>,
@@ -427,11 +429,16 @@ function findEnd(
 ): Awaitable<boolean | undefined> {
   if (seq === 0) return false
   const isKnown = lease === undefined || lease.held
-  const isEndAt = ([entry]: readonly LogEntry[]) => {
-    if (entry?.seq === seq) return isTerminalPart(entry.part)
-    if (!isKnown) throw new RUN_ERR_NO_LEASE()
-    return undefined
-  }
-  const entries = log.read(runId, seq - 1, { entries: 1, bytes: 1 })
-  return andThen(entries, isEndAt)
+  const endAt = ([entry]: readonly LogEntry[]) =>
+    entry?.seq === seq ? isTerminalPart(entry.part) : undefined
+  const known = andThen(log.read(runId, seq - 1, ONE), endAt)
+  // Another process may have given the reader a part that this one has written, and does not know to be committed.
+  const committed = andThen(known, (isLast) => {
+    if (isLast !== undefined || log.readCommitted === undefined) return isLast
+    return andThen(log.readCommitted(runId, seq - 1, ONE), endAt)
+  })
+  return andThen(committed, (isLast) => {
+    if (isLast === undefined && !isKnown) throw new RUN_ERR_NO_LEASE()
+    return isLast
+  })
 }

@@ -212,3 +212,27 @@ t.test('a node that may have lost a run does not say that its place in the log i
   await node.regainContact()
   t.equal(await codeAt(last + 1), 'RUN_ERR_LOG_GONE')
 })
+
+t.test('a part that its own node does not know to be committed is no place that is gone', async (t) => {
+  const { flow, join, serve } = setUp(t)
+  const node = join()
+  const engine = await serve(node)
+  const run = await engine.start(flow, 'x')
+  const last = (await partsOf(run)).length
+  const { log } = node.stores
+  const unknowing = {
+    ...node.stores,
+    log: {
+      ...log,
+      read: () => [],
+      readCommitted: (...asked: Parameters<typeof log.read>) => log.read(...asked)
+    }
+  }
+  t.equal(await isEnd(unknowing, run.runId, last - 1), false)
+  t.equal(await isEnd(unknowing, run.runId, last), true)
+  const codeAt = (seq: number) => codeOf((async () => isEnd(unknowing, run.runId, seq))())
+  t.equal(await codeAt(last + 1), 'RUN_ERR_LOG_GONE')
+  node.loseContact()
+  t.equal(await isEnd(unknowing, run.runId, last), true, 'what the store has needs no lease')
+  t.equal(await codeAt(last + 1), 'RUN_ERR_NO_LEASE')
+})
