@@ -55,6 +55,7 @@ t.test('what cannot be served is refused with an error of the protocol', async (
   ]
   for (const [more, status, message] of cases)
     t.match(await create(more), { status, message }, JSON.stringify(more).slice(0, 60))
+  t.same((await sessions.list()).data, [], 'what is refused leaves no session')
   const defaults = {
     agent: { model: 'support', reasoning: null, service_tier: 'auto', multi_agent: { enabled: false } },
     spend_control: { limit: null },

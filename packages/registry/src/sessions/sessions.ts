@@ -61,7 +61,8 @@ class SessionReader implements EntryReader {
   readonly #host: ChannelHost
   readonly #key: SessionKey
   readonly #signal: AbortSignal | undefined
-  readonly #tail: FollowedTail
+  // Needed behind the end of a run only.
+  #tail: FollowedTail | undefined
   #unfollowNotices: (() => void) | undefined
   #notices: RunNotice[] = []
   #followsTransients = false
@@ -80,14 +81,23 @@ class SessionReader implements EntryReader {
   #isClosed = false
   readonly #leave = () => this.#wake()
 
-  /** @param signal ends it when it aborts */
-  constructor(host: ChannelHost, key: SessionKey, position: ChannelPosition, signal?: AbortSignal) {
+  /**
+   * @param signal ends it when it aborts
+   * @param first the run that it begins with, if it is known
+   */
+  constructor(
+    host: ChannelHost,
+    key: SessionKey,
+    position: ChannelPosition,
+    signal?: AbortSignal,
+    first?: SessionRun
+  ) {
     this.#host = host
     this.#key = key
     this.#next = position
     this.#signal = signal
-    this.#tail = host.tails.follow(key, () => this.#wake())
-    for (const each of [host.closed, signal]) each?.addEventListener('abort', this.#leave, { once: true })
+    if (first !== undefined) this.#follow(first, position.seq)
+    signal?.addEventListener('abort', this.#leave, { once: true })
   }
 
   get runId(): string {
@@ -154,7 +164,7 @@ class SessionReader implements EntryReader {
   }
 
   lookAgain(): void {
-    this.#tail.lookAgain()
+    this.#tail?.lookAgain()
     if (this.#log === undefined) this.#wake()
     else this.#log.lookAgain()
   }
@@ -162,7 +172,7 @@ class SessionReader implements EntryReader {
   close(): void {
     this.#isClosed = true
     this.#onNews = undefined
-    this.#tail.leave()
+    this.#tail?.leave()
     this.#unfollowNotices?.()
     this.#log?.close()
     for (const each of [this.#host.closed, this.#signal]) each?.removeEventListener('abort', this.#leave)
@@ -180,7 +190,8 @@ class SessionReader implements EntryReader {
     // A closed engine begins no other run.
     const isLast = closed?.aborted === true
     const { ordinal, seq } = this.#next
-    if (this.#runs.length === 0) this.#runs = await this.#tail.after(ordinal - 1)
+    const tail = (this.#tail ??= this.#followSession())
+    if (this.#runs.length === 0) this.#runs = await tail.after(ordinal - 1)
     const [run, ...later] = this.#runs
     this.#runs = later
     if (run === undefined) {
@@ -189,10 +200,20 @@ class SessionReader implements EntryReader {
     }
     if (run.ordinal !== ordinal) throw new RUN_ERR_LOG_GONE()
     if (this.#isClosed) return []
+    this.#follow(run, seq)
+    return this.read()
+  }
+
+  // A log that is read learns by itself that the engine closes.
+  #followSession(): FollowedTail {
+    this.#host.closed?.addEventListener('abort', this.#leave, { once: true })
+    return this.#host.tails.follow(this.#key, () => this.#wake())
+  }
+
+  #follow(run: SessionRun, seq: number): void {
     this.#run = run
     this.#log = new LogReader(this.#host, run.runId, seq, true)
     if (this.#followsTransients) this.#log.followTransients()
-    return this.read()
   }
 
   #take(entries: readonly LogEntry[]): readonly LogEntry[] {
@@ -357,18 +378,36 @@ export class Sessions {
 
   /**
    * A reader of the channel, which a surface projects onto its wire.
+   * @param key or the session itself, which is then not read again: without `after` the reader begins with the run that was under way, or next,
+   * when it was read
    * @param signal ends the reader
    * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_BAD_POSITION, RUN_ERR_LOG_GONE, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE
    */
-  async open(key: SessionKey, after?: string, signal?: AbortSignal): Promise<SessionReader> {
+  async open(key: SessionKey | StoredSession, after?: string, signal?: AbortSignal): Promise<SessionReader> {
     const index = this.#require()
-    const session = await index.find(key)
+    const session = 'lastOrdinal' in key ? key : await index.find(key)
     if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(key.sessionId)
     const position =
       after === undefined ? presentOf(session) : await this.#place(session, parsePosition(after))
-    const tails = (this.#tails ??= new SessionTails(index, this.#host.stores.log))
-    const host = { ...this.#logs, tails, notices: this.#host.sessionNotices }
-    return new SessionReader(host, key, position, signal)
+    return new SessionReader(this.#channels(), key, position, signal)
+  }
+
+  /**
+   * A reader of the channel that begins with a run which was just started, and reads nothing else before.
+   * @param session as it was before the run, with whose next run the reader begins if the run waits for its turn
+   * @throws RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE
+   */
+  async openAt(session: StoredSession, runId: string): Promise<SessionReader> {
+    const entered = this.#require().ordinalOf(session, runId)
+    const ordinal = isPromise(entered) ? await entered : entered
+    const position = { ordinal: ordinal ?? session.lastOrdinal + 1, seq: 0 }
+    const first = ordinal === undefined ? undefined : { ordinal, runId }
+    return new SessionReader(this.#channels(), session, position, undefined, first)
+  }
+
+  #channels(): ChannelHost {
+    const tails = (this.#tails ??= new SessionTails(this.#require(), this.#host.stores.log))
+    return { ...this.#logs, tails, notices: this.#host.sessionNotices }
   }
 
   // The place itself, or the beginning of the next run if it is behind the last part of one.

@@ -7,7 +7,8 @@ import {
   type Principal,
   type RunInput,
   type Runnable,
-  type RunSummary
+  type RunSummary,
+  type StoredSession
 } from '@svc/contract'
 import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND, RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
 import type { Run, RunEngine } from '@svc/registry'
@@ -33,11 +34,12 @@ const LOOKED_AT = 20
 /**
  * The run under way in a conversation of the caller: the one that has the turn, else the first that waits for it. Undefined if there
  * is none, and for conversations of others.
+ * @param reference or the session of the caller itself, which is then not read again
  * @throws ForeignUser of the surface, RUN_ERR_STORE
  */
 export async function findActiveRun(
   access: ConversationAccess,
-  reference: SessionReference,
+  reference: SessionReference | StoredSession,
   principal: Principal
 ): Promise<RunSummary | undefined> {
   const active = await activeRunOf(access, reference, principal)
@@ -46,11 +48,12 @@ export async function findActiveRun(
 
 async function activeRunOf(
   access: ConversationAccess,
-  reference: SessionReference,
+  reference: SessionReference | StoredSession,
   principal: Principal
 ): Promise<RunSummary | undefined> {
   try {
-    const { activeRun } = await requireSession(access, reference, principal)
+    const { activeRun } =
+      'activeRun' in reference ? reference : await requireSession(access, reference, principal)
     const run = activeRun === null ? undefined : await access.runs.find(activeRun)
     return run !== undefined && !isTerminalStatus(run.status) ? run : undefined
   } catch (err) {
@@ -109,7 +112,7 @@ export async function requireRunOf(
  */
 export async function cancelActiveRun(
   access: ConversationAccess & { readonly runs: Pick<RunEngine, 'cancel'> },
-  reference: SessionReference,
+  reference: SessionReference | StoredSession,
   principal: Principal
 ): Promise<RunSummary | undefined> {
   const run = await findActiveRun(access, reference, principal)

@@ -1,4 +1,4 @@
-import type { RunBody, StartKey, StoredSession, WhenBusy } from '@svc/contract'
+import type { RunBody, Runnable, StartKey, StoredSession, WhenBusy } from '@svc/contract'
 import type { Run } from '@svc/registry'
 import type { FastifyRequest } from 'fastify'
 import { requireAllowed, requireExposed, toStartOptions } from '../access/admit-run.ts'
@@ -9,6 +9,8 @@ export interface SendOptions {
   /** What happens while another run has the turn, if runs of the runnable take turns. */
   readonly whenBusy: WhenBusy
   readonly startKey?: StartKey | undefined
+  /** The runnable of the session, where it is known already that the caller may run it. */
+  readonly allowed?: Runnable | undefined
 }
 
 /**
@@ -20,11 +22,11 @@ export async function sendMessage(
   surface: WireSurface,
   { kind, name, sessionId }: StoredSession,
   body: Omit<RunBody, 'sessionId'>,
-  { whenBusy, startKey }: SendOptions,
+  { whenBusy, startKey, allowed }: SendOptions,
   { caller: principal, headers, log }: Pick<FastifyRequest, 'caller' | 'headers' | 'log'>
 ): Promise<Run> {
-  await requireAllowed(surface, principal, 'run', { kind, name })
-  const runnable = await requireExposed(surface, kind, name)
+  if (allowed === undefined) await requireAllowed(surface, principal, 'run', { kind, name })
+  const runnable = allowed ?? (await requireExposed(surface, kind, name))
   const asked = { body: { ...body, sessionId }, principal, onDisconnect: 'continue', headers, log } as const
   const options = toStartOptions(surface, runnable, asked)
   const canChoose = runnable.takesTurns === true && runnable.queue !== true

@@ -35,6 +35,8 @@ export interface SessionEvents<E extends object> {
 export interface SessionStreamOptions<E> {
   /** The id of the last event that the client has; default: the stream begins with the run under way, or the next one. */
   readonly after?: string | undefined
+  /** A run that was just started, with which the stream begins; the session is as it was before. Not together with `after`. */
+  readonly runId?: string | undefined
   /** Messages before all others. */
   readonly head?: string
   /** What a reader sees of an event; undefined: nothing, though it counts in ids. Default: the event itself. */
@@ -63,9 +65,13 @@ export async function streamSession<E extends object>(
   { runs, heartbeat }: { readonly runs: Pick<RunEngine, 'sessions'>; readonly heartbeat: number },
   session: StoredSession,
   events: SessionEvents<E>,
-  { after, signal, ...options }: SessionStreamOptions<E> = {}
+  { after, runId, signal, ...options }: SessionStreamOptions<E> = {}
 ): Promise<ReadableStream<string>> {
   const { sessions } = runs
+  if (runId !== undefined) {
+    const reader = await sessions.openAt(session, runId)
+    return streamEntries(reader, { heartbeat, projection: new SessionProjection(reader, events, options) })
+  }
   const place = after === undefined ? undefined : parsePlace(after)
   const channel = place && `${place.ordinal}.${place.seq}`
   const reader = await sessions.open(session, channel, signal)
@@ -111,7 +117,7 @@ class SessionProjection<E extends object> implements SseProjection {
       show = (event) => event,
       nameOf,
       removed
-    }: Omit<SessionStreamOptions<E>, 'after' | 'signal'>,
+    }: Omit<SessionStreamOptions<E>, 'after' | 'runId' | 'signal'>,
     place?: EventPlace
   ) {
     this.#reader = reader

@@ -101,6 +101,8 @@ class SseMessages {
   // Entries read but not encoded yet, and how much of the first one has been returned.
   #entries: readonly LogEntry[] = []
   #next = 0
+  // What is read while output precedes it.
+  #reading: Promise<readonly LogEntry[]> | undefined
   #offset = 0
   // What precedes the `seq` in ids, and the opening brace of entries; those of sessions have their run behind it.
   #idPrefix = ''
@@ -146,12 +148,14 @@ class SseMessages {
       if (this.#pending !== undefined && this.#head === '') return this.#await(this.#pending)
       if (this.#next === this.#entries.length && this.#head === '') {
         if (this.#reader.ended) return this.#end()
-        const entries = this.#reader.read()
+        const entries = this.#reading ?? this.#reader.read()
+        this.#reading = undefined
         if (isPromise(entries))
           return entries.then((all) => (this.#take(all) ? this.next() : this.#encodePresent()))
         if (!this.#take(entries)) return this.#encodePresent()
         continue
       }
+      if (this.#next === this.#entries.length) this.#readEarly()
       const piece = this.#projection === undefined ? this.#encode() : this.#project(this.#projection)
       if (piece !== '') return piece
     }
@@ -161,6 +165,16 @@ class SseMessages {
   /** Nothing more is read. */
   close(): void {
     this.#ahead?.return?.().catch(() => {})
+  }
+
+  // What a store has at once leaves together with what precedes it.
+  #readEarly(): void {
+    if (this.#reading !== undefined || this.#reader.ended) return
+    const entries = this.#reader.read()
+    if (!isPromise(entries)) return void this.#take(entries)
+    this.#reading = entries
+    // It fails again where it is awaited.
+    entries.catch(() => {})
   }
 
   async #readAhead(ahead: AsyncIterator<string>): Promise<string | undefined> {
@@ -368,7 +382,8 @@ class SseSource implements UnderlyingSource<string> {
   // A session may be silent for long, and its client is to learn at once that it is followed.
   start(controller: Controller): void {
     this.#controller = controller
-    if (this.#reader.ordinal !== undefined) controller.enqueue(SSE_HEARTBEAT)
+    const { head = '' } = this.#projection ?? {}
+    if (this.#reader.ordinal !== undefined && head === '') controller.enqueue(SSE_HEARTBEAT)
   }
 
   pull(): void {

@@ -32,7 +32,7 @@ export class SessionProjection implements SessionEvents<AgentSessionEvent> {
     const events = turn.add(part)
     if (turn.run.end !== undefined && runId === this.#until) this.#isOver = true
     const prefix = `event_${ordinal}_${part.seq}_`
-    return events.map((event, at) => ({ ...event, event_id: prefix + at }))
+    return events.map((event, at) => Object.assign(event, { event_id: prefix + at }))
   }
 
   continueText(part: NumberedPart & PartOf<'text'>, json: string): string | undefined {

@@ -49,6 +49,8 @@ interface ShownCall {
 
 type Logged<T extends NumberedPart['type']> = NumberedPart & PartOf<T>
 
+const NOTHING: ReadonlyMap<string, RequiredAction> = new Map()
+
 /** The place in a log of which an id is made. */
 function toItemId(prefix: string, runId: string, seq: number): string {
   return `${prefix}_${runId}_${seq}`
@@ -106,6 +108,7 @@ export class TurnProjection {
 
   /** What the run waits for, by the ids of inputs. */
   get required(): ReadonlyMap<string, RequiredAction> {
+    if (this.run.pending.size === 0) return NOTHING
     const { name } = this.#context.session
     return new Map(
       Array.from(this.run.pending, ([id, part]) => {

@@ -1,17 +1,25 @@
-import { isTerminalStatus, type Principal, type StoredSession } from '@svc/contract'
+import { isTerminalStatus, type Principal, type SessionSettings, type StoredSession } from '@svc/contract'
 import { findActiveRun, findSession, partsOf, type Admit, type SessionTurn } from '@svc/surface'
 import type { Surface } from '../../surface.ts'
 import { TurnProjection, type TurnContext } from '../projection/turn-projection.ts'
 import type { AgentSession } from '../wire/agent-schemas.ts'
 import { SETTINGS, toAgentSession, type AgentSettings } from '../wire/agent-objects.ts'
 
-/** What the projection of a session's turns depends on. @throws RUN_ERR_STORE */
+/** What the projection of a session's turns depends on. @param kept the settings of all wires */
+export function toContext(
+  { toolCalls }: Pick<Surface, 'toolCalls'>,
+  session: StoredSession,
+  kept: SessionSettings | undefined
+): TurnContext {
+  return { session, settings: (kept?.[SETTINGS] as AgentSettings | undefined) ?? {}, toolCalls }
+}
+
+/** The same, with the settings read. @throws RUN_ERR_STORE */
 export async function contextOf(
-  { runs, toolCalls }: Pick<Surface, 'runs' | 'toolCalls'>,
+  surface: Pick<Surface, 'runs' | 'toolCalls'>,
   session: StoredSession
 ): Promise<TurnContext> {
-  const settings = (await runs.sessions.settings(session))?.[SETTINGS] as AgentSettings | undefined
-  return { session, settings: settings ?? {}, toolCalls }
+  return toContext(surface, session, await surface.runs.sessions.settings(session))
 }
 
 /** A session of the caller, by its id. @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_SESSION_AMBIGUOUS, RUN_ERR_STORE */

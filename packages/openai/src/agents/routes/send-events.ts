@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { StartKey } from '@svc/contract'
+import type { Runnable, StartKey } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import {
   answerInputs,
@@ -76,7 +76,7 @@ async function sendEvent(
 ): Promise<void> {
   switch (event.type) {
     case 'agent.session.input.message':
-      return void (await startTurn(surface, context, event.input!, key, request))
+      return void (await startTurn(surface, context, event.input!, { key, whenBusy: 'steer' }, request))
     case 'agent.session.input.cancel':
       return void (await cancelActiveRun(surface, context.session, request.caller))
     case 'agent.session.input.tool_result':
@@ -84,6 +84,16 @@ async function sendEvent(
     default:
       return answerApproval(surface, context, event, request)
   }
+}
+
+/** How messages are sent. */
+interface TurnStart {
+  /** Of the request; messages that are sent again with it have no further effect. */
+  readonly key: string | undefined
+  /** During another turn they join it, or wait for theirs. */
+  readonly whenBusy: 'steer' | 'queue'
+  /** The runnable of the session, where it is known already that the caller may run it. */
+  readonly allowed?: Runnable
 }
 
 /**
@@ -94,11 +104,11 @@ export async function startTurn(
   surface: Surface,
   { session, settings }: TurnContext,
   messages: string | readonly InputMessage[],
-  key: string | undefined,
+  { key, whenBusy, allowed }: TurnStart,
   request: Asking
 ): Promise<string> {
   const { kind, name } = session
-  const runnable = await requireExposed(surface, kind, name)
+  const runnable = allowed ?? (await requireExposed(surface, kind, name))
   const { instructions, tools, format } = settings
   const texts = [instructions, toFormatInstructions(format, runnable, surface)].filter(Boolean)
   const body = {
@@ -107,7 +117,7 @@ export async function startTurn(
     ...toToolUse(tools, undefined)
   }
   const startKey = key === undefined ? undefined : toStartKey(session.sessionId, key, messages)
-  const run = await sendMessage(surface, session, body, { whenBusy: 'steer', startKey }, request)
+  const run = await sendMessage(surface, session, body, { whenBusy, startKey, allowed }, request)
   return run.runId
 }
 
