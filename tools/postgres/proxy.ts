@@ -17,6 +17,8 @@ export interface Proxy {
    * the client does not know. Other connections work.
    */
   holdAnswers(to: string): void
+  /** Resolves once an answer is kept back. */
+  held(): Promise<void>
   /** Neither delivers nor refuses anything, as a network that lost its route; `pass` resets what was held. */
   hold(): void
   /** Resets all connections, and new ones at once. */
@@ -44,6 +46,7 @@ export async function startProxy(url: string): Promise<Proxy> {
   const pairs = new Set<Pair>()
   let losing = Promise.withResolvers<void>()
   let lostText: string | undefined
+  let holding = Promise.withResolvers<void>()
   let heldText: string | undefined
   let mode: Mode = 'pass'
   let delay = 0
@@ -75,8 +78,10 @@ export async function startProxy(url: string): Promise<Proxy> {
       if (mode !== 'hold') requests.send(bytes, delay)
     })
     server.on('data', (bytes) => {
-      if (pair.held !== undefined) pair.held.push(bytes)
-      else if (mode === 'pass') answers.send(bytes, delay)
+      if (pair.held !== undefined) {
+        pair.held.push(bytes)
+        holding.resolve()
+      } else if (mode === 'pass') answers.send(bytes, delay)
       else if (mode === 'lose') {
         end()
         losing.resolve()
@@ -96,7 +101,11 @@ export async function startProxy(url: string): Promise<Proxy> {
       if (to === undefined) mode = 'lose'
     },
     lost: () => losing.promise,
-    holdAnswers: (to) => void (heldText = to),
+    holdAnswers(to) {
+      holding = Promise.withResolvers()
+      heldText = to
+    },
+    held: () => holding.promise,
     hold: () => void (mode = 'hold'),
     cut() {
       mode = 'cut'

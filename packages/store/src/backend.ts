@@ -99,10 +99,11 @@ export interface Backend {
   /** Counts the finished runs; called by the sweep that removes them. @param now milliseconds since the epoch */
   countEnded(now: number): Promise<EndedRuns>
   /**
-   * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now.
+   * Runs a sweep, then returns space to the system; 0 if another process sweeps the same now, or has taken it over.
+   * @param remove removes by what it is given, which refuses to write once another process sweeps the same
    * @throws the error of `remove`
    */
-  sweep(name: string, remove: () => Promise<number>): Promise<number>
+  sweep(name: string, remove: (commit: Commit) => Promise<number>): Promise<number>
   /** Probes the database with a small write and read. @throws the database's error */
   check(): Promise<void>
   /** Commits what is pending and closes the database. */

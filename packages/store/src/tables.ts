@@ -236,7 +236,7 @@ export interface Tables {
     sha256: string
     created_at: number
   }
-  /** On Postgres only: the last committed transaction of each writer, see `postgres/writers.ts`. */
+  /** On Postgres only: the last committed transaction of each writer, and which process sweeps. */
   writer: { writer_id: string; token: string; seen_at: Date }
   /** On Postgres only: the bytes of files, 256 KiB each but for the last. */
   file_chunk: {

@@ -94,10 +94,10 @@ export function createSweeps(
   removals: Removals,
   sweepFiles: (now: number) => Promise<void>
 ): Record<'runs' | 'sessions' | 'memories' | 'schedules' | 'webhooks', Sweep> {
-  const { db, commit } = backend
-  const sweepWebhooks = createWebhookSweep(db, commit, retention.maxAge)
+  const { db } = backend
+  const sweepWebhooks = createWebhookSweep(db, retention.maxAge)
   return {
-    runs: createSweep(backend, 'runs', async (now) => {
+    runs: createSweep(backend, 'runs', async (now, commit) => {
       const days = await backend.days?.open(now, now - retention.maxAge)
       const removed = await sweepRuns(backend, retention, now, (runIds) =>
         removals.remove(commit, runIds, days)
@@ -106,10 +106,12 @@ export function createSweeps(
       await sweepFiles(now)
       return removed
     }),
-    sessions: createSweep(backend, 'sessions', (now) => sweepSessions(backend, retention, now)),
-    memories: createSweep(backend, 'memories', (now) => sweepMemories(commit, retention, now)),
-    schedules: createSweep(backend, 'schedules', (now) => sweepSchedules(commit, retention, now)),
-    webhooks: createSweep(backend, 'webhooks', (now) => sweepWebhooks(now))
+    sessions: createSweep(backend, 'sessions', (now, commit) =>
+      sweepSessions({ db, commit, sources: backend.sources }, retention, now)
+    ),
+    memories: createSweep(backend, 'memories', (now, commit) => sweepMemories(commit, retention, now)),
+    schedules: createSweep(backend, 'schedules', (now, commit) => sweepSchedules(commit, retention, now)),
+    webhooks: createSweep(backend, 'webhooks', sweepWebhooks)
   }
 }
 
@@ -124,11 +126,15 @@ function sweepSchedules(commit: Commit, { maxAge }: Retention, now: number): Pro
 }
 
 // Runs one sweep at a time: two at once would each remove the surplus. A call during a sweep gets its result.
-function createSweep(backend: Backend, name: string, remove: Sweep): Sweep {
+function createSweep(
+  backend: Backend,
+  name: string,
+  remove: (now: number, commit: Commit) => Promise<number>
+): Sweep {
   let underWay: Promise<number> | undefined
   const sweep = async (now: number) => {
     try {
-      return await backend.sweep(name, () => remove(now))
+      return await backend.sweep(name, (commit) => remove(now, commit))
     } finally {
       underWay = undefined
     }

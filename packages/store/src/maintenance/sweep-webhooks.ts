@@ -15,12 +15,11 @@ const MAX_PAGES = 100
  */
 export function createWebhookSweep(
   db: Kysely<Tables>,
-  commit: Commit,
   maxAge: number
-): (now: number) => Promise<number> {
+): (now: number, commit: Commit) => Promise<number> {
   let lastSeq = 0
   let lastId = ''
-  const sweepLeft = async () => {
+  const sweepLeft = async (commit: Commit) => {
     const messages = db
       .selectFrom('webhook_delivery')
       .select(['seq', 'webhook_id'])
@@ -41,7 +40,7 @@ export function createWebhookSweep(
     )
     return Number(removed.numDeletedRows)
   }
-  const sweepOver = async (now: number) => {
+  const sweepOver = async (now: number, commit: Commit) => {
     const webhooks = db.selectFrom('webhook').select(['webhook_id', 'run_id', 'created_at'])
     const ofRuns = webhooks.where('run_id', 'is not', null).where('webhook_id', '>', lastId)
     const page = await ofRuns.orderBy('webhook_id').limit(PAGE).execute()
@@ -80,7 +79,7 @@ export function createWebhookSweep(
     )
     return Number(removed.numDeletedRows)
   }
-  return async (now) => {
+  return async (now, commit) => {
     let removed = await removeInBatches(commit, {
       table: 'webhook_delivery',
       key: 'seq',
@@ -88,9 +87,9 @@ export function createWebhookSweep(
       until: now - maxAge,
       where: sql`dead = 1`
     })
-    removed += await sweepLeft()
+    removed += await sweepLeft(commit)
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      removed += await sweepOver(now)
+      removed += await sweepOver(now, commit)
       if (lastId === '') break
     }
     return removed

@@ -5,7 +5,7 @@ import { PATIENCE } from '../commit.ts'
 import { escapeValues, unescapeNul } from '../encoding/values.ts'
 import { STO_ERR_DRIVER_MISSING } from '../errors.ts'
 import type { PostgresOptions } from '../options.ts'
-import { isAway, isLost, toStoreError } from './query.ts'
+import { isAway, isLost, limitIdle, toStoreError } from './query.ts'
 
 /** What is used of `pg`. */
 interface Driver {
@@ -105,8 +105,7 @@ function ignore(): void {}
 // Milliseconds between two attempts.
 const PAUSE = 100
 const BEGIN = /^(?:begin|start transaction)\b/
-// A transaction whose client was cut off keeps its locks no longer.
-const LIMIT = `; set local idle_in_transaction_session_timeout = '15s'`
+const LIMIT = `; ${limitIdle(15)}`
 const READ = /^(?:select|with)\b/
 
 /**

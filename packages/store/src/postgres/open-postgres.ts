@@ -17,12 +17,12 @@ import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
 import { createBytesInTable } from './bytes-in-table.ts'
 import { isCurrent, migrate } from './migrations/migrate.ts'
-import { removeLostTickets } from './nodes/tickets.ts'
 import { openNode } from './open-node.ts'
 import { onOne, openPool, PatientPool, type Connections } from './open-pool.ts'
 import { createQuery, createTransact, isAway, isConflict, isLost, isPassing, toStoreError } from './query.ts'
 import { createRunDays } from './run-days.ts'
 import { createRunTotals } from './run-totals.ts'
+import { createSweeping } from './sweeping.ts'
 
 /**
  * Shows which transactions were committed although the answer to their commit was lost: each records a token in the row of a writer, which has
@@ -265,13 +265,12 @@ export async function openPostgres(
     )
   }
   const commit = new PooledCommit(db, options.outage, () => pool.failingFor)
+  const unprepared = { pool: connections.pool, ready, prepare: false }
+  const query = createQuery(unprepared, PATIENCE)
   return {
     db,
     sources: SOURCES,
-    countEnded: createRunTotals(
-      createQuery({ pool: connections.pool, ready, prepare: false }, PATIENCE),
-      options.schema
-    ),
+    countEnded: createRunTotals(query, options.schema),
     commit,
     bytes: createBytesInTable(db, commit),
     log,
@@ -283,54 +282,14 @@ export async function openPostgres(
     control,
     dispatch,
     node,
-    days: createRunDays(
-      createTransact({ pool: connections.pool, ready, prepare: false }, PATIENCE),
-      options.schema
-    ),
+    days: createRunDays(createTransact(unprepared, PATIENCE), options.schema),
     claimant: { id: joined, isShared: true },
-    sweep: createSweeping(connections, options.schema),
+    sweep: createSweeping({ query, commit, table: (name) => `"${options.schema}"."${name}"` }),
     check: () => probe(commit),
     async close() {
       await commit.close()
       await close()
       await pool.end()
     }
-  }
-}
-
-/**
- * Runs sweeps one after another, and each on one process of the service at a time: a transaction of its own holds the lock, which ends with its
- * connection. Also removes what processes that are gone have left: their writers, and their tickets of sessions.
- */
-function createSweeping({ createClient }: Connections, schema: string): Backend['sweep'] {
-  let last: Promise<unknown> = Promise.resolve()
-  const removeTickets = removeLostTickets((table) => `"${schema}".${table}`)
-  const sweep = async (name: string, remove: () => Promise<number>) => {
-    const client = createClient()
-    try {
-      await client.connect()
-      await client.query('begin')
-      const { rows } = await client.query<{ locked: boolean }>(
-        'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
-        [`svc sweep ${schema} ${name}`]
-      )
-      if (!rows[0]!.locked) return 0
-      const removed = await remove()
-      await client.query(
-        `delete from "${schema}".writer where seen_at < clock_timestamp() - interval '1 day'`
-      )
-      await client.query(removeTickets)
-      await client.query('commit')
-      return removed
-    } catch (err) {
-      throw toStoreError(err)
-    } finally {
-      await client.end()
-    }
-  }
-  return (name, remove) => {
-    const swept = last.then(() => sweep(name, remove))
-    last = swept.catch(() => {})
-    return swept
   }
 }

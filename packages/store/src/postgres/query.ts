@@ -107,13 +107,18 @@ export function createQuery(host: QueryHost, patience: number): Query {
     )
 }
 
+/** SQL after the beginning of a transaction: if its process stands still, it keeps its locks for so many seconds. */
+export function limitIdle(seconds: number): string {
+  return `set local idle_in_transaction_session_timeout = '${seconds}s'`
+}
+
 /** @param patience milliseconds to wait for a server that does not answer */
 export function createTransact(host: QueryHost, patience: number): Transact {
   return (work) =>
     repeat(patience, () =>
       withClient(host, async (client) => {
         try {
-          await client.query('begin')
+          await client.query(`begin; ${limitIdle(15)}`)
           const value = await work(client)
           await client.query('commit')
           return value

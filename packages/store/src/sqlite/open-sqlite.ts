@@ -193,7 +193,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
     days: undefined,
     claimant: { id: () => processId, isShared: false },
     async sweep(_name, remove) {
-      const removed = await remove()
+      const removed = await remove(commit)
       while (await commit.write(async () => freePages(database)));
       return removed
     },

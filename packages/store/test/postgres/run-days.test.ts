@@ -73,18 +73,4 @@ await onPostgres(t, async (t, open) => {
     t.equal(await store.runs.sweep(OTHER + 3 * DAY), 1)
     t.same(await store.query('select run_id from run_part_other'), [])
   })
-
-  t.test('one process sweeps at a time', async (t) => {
-    const store = await open({ retention: { maxAge: 0 } })
-    t.teardown(() => store.close())
-    await addRun(store, FIRST, FIRST)
-    await store.query(
-      'begin; select pg_advisory_lock(hashtextextended($$svc sweep $$ || current_schema || $$ runs$$, 0)); commit'
-    )
-    t.equal(await store.runs.sweep(Date.now()), 0)
-    await store.query('select pg_advisory_unlock_all()')
-    await store.query(`insert into writer values ('gone', 'x', clock_timestamp() - interval '25 hours')`)
-    t.equal(await store.runs.sweep(Date.now()), 1)
-    t.same(await store.query(`select from writer where writer_id = 'gone'`), [])
-  })
 })

@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import { bigintArray, intArray, textArray } from './binary-arrays.ts'
 import { packParts } from './packed-parts.ts'
 import { RESULT } from '../../encoding/values.ts'
+import { limitIdle } from '../query.ts'
 import {
   sessionOfWrite,
   type Accepted,
@@ -29,8 +30,8 @@ import {
   type Statements
 } from './statements.ts'
 
-// A connection that a pooler shares keeps no settings. A process that stands still must not keep its locks there either.
-const BEGIN_WITH_LIMIT = `begin; set local idle_in_transaction_session_timeout = '3s'`
+// A connection that a pooler shares keeps no settings.
+const BEGIN_WITH_LIMIT = `begin; ${limitIdle(3)}`
 
 /** What commits a batch. */
 export interface BatchHost {

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { STO_ERR_NEWER_SCHEMA, STO_ERR_OTHER_TABLES } from '../../errors.ts'
+import { limitIdle } from '../query.ts'
 import { createFirstTables } from './0001-first-tables.ts'
 import { addRunStats } from './0002-run-stats.ts'
 import { addQueueLines } from './0004-queue-lines.ts'
@@ -31,6 +32,7 @@ const OURS = ['run', 'session', 'task', 'file', 'node', 'checkpoint']
  */
 export async function migrate(db: Kysely<unknown>, schema: string): Promise<string[]> {
   return await db.transaction().execute(async (trx) => {
+    await sql.raw(limitIdle(15)).execute(trx)
     await sql`select pg_advisory_xact_lock(hashtextextended(${`svc migrate ${schema}`}, 0))`.execute(trx)
     if (await isCurrent(trx, schema)) return []
     const known = await sql`select from pg_namespace where nspname = ${schema}`.execute(trx)

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { LocalLogs } from '../../runs/local-logs.ts'
 import { textArray } from '../lane/binary-arrays.ts'
+import { limitIdle } from '../query.ts'
 
 /** What is needed to notice that a database has lost commits. */
 export interface FailoversHost {
@@ -104,7 +105,8 @@ export class Failovers {
   }
 
   async #locked<T>(client: Client, work: () => Promise<T>): Promise<T> {
-    await client.query('begin')
+    // Each new connection of each node waits for the lock.
+    await client.query(`begin; ${limitIdle(3)}`)
     try {
       await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
         `svc failover ${this.#host.schema}`
