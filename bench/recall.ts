@@ -75,6 +75,7 @@ async function reportStore(name: string, items: MemoryStore): Promise<void> {
     namespace: 'bench',
     sessionId: `s${n}`,
     runId: `r${n}`,
+    history: Promise.resolve([]),
     items,
     signal: base.signal,
     log: SILENT_LOG,

@@ -4,7 +4,10 @@ export { Type, type Static } from '@sinclair/typebox'
 export { default, type RuntimePluginOptions } from './plugin.ts'
 
 export { Agent, type AgentOptions, type ToolsFunction } from './agents/agent.ts'
+export { estimateTokens, type EstimateOptions } from './context/estimate-tokens.ts'
+export type { Situation } from './context/situation.ts'
 export type { Instructions, ModelOptions, ModelSettings } from './loop/model-options.ts'
+export type { Cache, CacheOptions } from './models/cache-marks.ts'
 export {
   hasToolCall,
   stepCountIs,

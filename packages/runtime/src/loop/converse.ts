@@ -7,23 +7,33 @@ import {
   type FinishReason,
   type PartSink,
   type RunInput,
+  type SessionMessage,
   type YieldedPart
 } from '@svc/contract'
 import { requireInput } from '@svc/registry/engine'
+import { nameOf, prefixBadOptions } from '../checks/option-errors.ts'
 import { awaiting, interleave, type PartChannel } from '../children/run-child.ts'
+import { readSituation, toSituation } from '../context/situation.ts'
+import { joinSections } from '../context/step-prompt.ts'
 import { RUN_ERR_TOOL_SKIPPED } from '../errors.ts'
 import { toOutcomePart, toToolError, type EmitPart, type ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { pushAll } from '../runnables/pushed-parts.ts'
-import { isContinued, questionOf, takeMessage, Turn } from '../sessions/turn.ts'
+import {
+  isContinued,
+  questionOf,
+  takeMessage,
+  Turn,
+  type TakenMessage,
+  type TurnStart
+} from '../sessions/turn.ts'
 import { callTools } from '../tool-calls/call-tool.ts'
 import { addClientTools, createClientTools } from '../tools/client-tools.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
 import { LoopJournal, type LoopRecord } from './loop-journal.ts'
 import type { LoopPlan } from './loop-plan.ts'
 import { ModelLoop, type Checked, type LoopRun, type OpenStep } from './model-loop.ts'
-import { joinSections } from '../sessions/to-prompt.ts'
 
 /** The turn of a run, before it begins; without a store if the caller keeps the conversation. */
 export function createTurn(
@@ -35,6 +45,12 @@ export function createTurn(
   return new Turn(store, new TurnKey(registry, owner, kind, name, sessionId), idempotencyKey, guard)
 }
 
+/** Returns what is remembered that fits a question, in a session with this history. */
+export type Remember = (
+  question: string,
+  history: Awaitable<readonly SessionMessage[]>
+) => Promise<string | undefined>
+
 /** The start of a loop. */
 export interface LoopStart {
   readonly input: RunInput
@@ -42,8 +58,10 @@ export interface LoopStart {
   readonly words?: Promise<string | undefined> | undefined
   /** Resolves the tools of the run. */
   tools(): Awaitable<ToolSet>
-  /** Returns the sections after the instructions in the system prompt, for the text of the input. */
-  sections(text: string): Awaitable<readonly (string | undefined)[]>
+  /** The section after the instructions in the system prompt, before those of the caller. */
+  section(): string | undefined
+  /** Returns what is remembered that fits a question, in a session with this history. */
+  readonly remember?: Remember | undefined
 }
 
 /**
@@ -78,11 +96,10 @@ export async function beginLoop(
     const instructing =
       typeof plan.instructions === 'function' ? plan.instructions(context) : plan.instructions
     const instructions = isPromise(instructing) ? await guard.wait(instructing) : instructing
-    const reading = start.sections(questionOf(message?.input, context))
-    const own = isPromise(reading) ? await guard.wait(reading) : reading
-    sections = [context.instructions, ...own].filter((section) => section !== undefined)
+    sections = [start.section(), context.instructions].filter((section) => section !== undefined)
     const system = joinSections(instructions, sections)
     const { newSession: isNew, messages: kept } = context
+    plan.instructionWatch?.notice(nameOf(run.kind, run), instructions ?? '', context)
     const beginning = turn.begin({
       message,
       kept,
@@ -90,7 +107,8 @@ export async function beginLoop(
       isNew,
       limits: plan.history,
       model,
-      words: start.words
+      words: start.words,
+      situation: situationFor(plan, run, start, message)
     })
     if (isPromise(beginning)) await beginning
   } else {
@@ -101,6 +119,27 @@ export async function beginLoop(
   const own = isPromise(choosing) ? await guard.wait(choosing) : choosing
   const tools = clientTools.length === 0 ? own : addClientTools(own, await createClientTools(context))
   return new ModelLoop(plan, run, { turn, model, sections, journal, tools })
+}
+
+/** Reads what stands behind the words of the user; undefined without anything to read, or anyone to say it to. */
+function situationFor(
+  { situation }: LoopPlan,
+  run: LoopRun,
+  start: LoopStart,
+  message: TakenMessage | undefined
+): TurnStart['situation'] {
+  const { context, guard } = run
+  if (situation === undefined && start.remember === undefined) return undefined
+  const isAsked = message !== undefined || context.messages?.at(-1)?.role === 'user'
+  if (!isAsked) return undefined
+  return async (history) => {
+    const subject = nameOf(run.kind, run)
+    const [text, memory] = await Promise.all([
+      prefixBadOptions(subject, async () => guard.wait(Promise.resolve(readSituation(situation, context)))),
+      start.remember?.(questionOf(message?.input, context), history)
+    ])
+    return toSituation(text, memory)
+  }
 }
 
 // What agents and the leaders of teams take: no schema of their own.

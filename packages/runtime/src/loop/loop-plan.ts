@@ -1,7 +1,10 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { defined, type SessionStore, type ToolChoice } from '@svc/contract'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
+import { InstructionWatch } from '../context/instruction-watch.ts'
+import type { Situation } from '../context/situation.ts'
 import { URL_DEFAULTS, type UrlOptions } from '../files/urls.ts'
+import type { Cache } from '../models/cache-marks.ts'
 import { resolveModel, type ResolveModel } from '../models/model.ts'
 import { RETRY_DEFAULTS, type Retry } from '../models/call-report.ts'
 import type { OutputFormat } from '../output/output-format.ts'
@@ -14,11 +17,15 @@ import type { PrepareStep, StopCondition } from '../sessions/to-prompt.ts'
 /** The plan that all runs of an agent or a leader share. */
 export interface LoopPlan {
   readonly instructions: Instructions | undefined
+  /** Of instructions that are a function. */
+  readonly instructionWatch: InstructionWatch | undefined
+  readonly situation: Situation | undefined
   readonly resolveModel: ResolveModel
   readonly settings: Omit<LanguageModelV4CallOptions, 'prompt' | 'abortSignal' | 'tools' | 'toolChoice'>
   /** Default: the sessions of the run's context. */
   readonly sessions: SessionStore | undefined
   readonly history: HistoryLimits
+  readonly cache: Cache
   readonly urls: UrlOptions
   readonly retry: Retry
   readonly maxSteps: number
@@ -67,10 +74,13 @@ export function planLoop(
     throw toError('provider: only a model function gets the key of a provider')
   return {
     instructions: options.instructions,
+    instructionWatch: typeof options.instructions === 'function' ? new InstructionWatch() : undefined,
+    situation: options.situation,
     resolveModel: resolveModel(options.model, options.provider),
     settings: { ...options.settings, ...defined({ responseFormat: output?.responseFormat }) },
     sessions: options.sessions,
     history: { ...HISTORY_DEFAULTS, ...options.history },
+    cache: options.cache ?? 'auto',
     urls: { ...URL_DEFAULTS, ...options.urls },
     retry: { ...RETRY_DEFAULTS, ...options.retry },
     maxSteps: options.maxSteps ?? MAX_STEPS,

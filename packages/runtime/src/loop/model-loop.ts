@@ -14,12 +14,14 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
+import { splitSystem, toStepPrompt } from '../context/step-prompt.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { ModelStep, type AnswerRecord, type InterruptibleStep } from '../models/model-step.ts'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import type { ModelHost, Retry } from '../models/call-report.ts'
 import type { ModelAnswer, ModelToolCall, ProviderCalls } from '../models/model-answer.ts'
+import { CacheMarks } from '../models/cache-marks.ts'
 import { prepareModel } from '../models/model.ts'
 import { stopAt } from '../models/stop-texts.ts'
 import { callIdsOf } from '../models/prompt-content.ts'
@@ -37,10 +39,8 @@ import {
   prepareChanges,
   requireBoolean,
   requireTool,
-  splitSystem,
   toModelChoice,
   toStepCall,
-  toStepPrompt,
   type PrepareStep,
   type StepChanges,
   type StepResult
@@ -100,6 +100,7 @@ export class ModelLoop implements ModelHost {
   readonly #tools: ToolSet
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
+  readonly #marks: CacheMarks | undefined
   readonly journal: LoopJournal | undefined
   readonly #steering: LoopSteering | undefined
   readonly #callerChoice: CallerChoice | undefined
@@ -123,6 +124,7 @@ export class ModelLoop implements ModelHost {
     this.#sections = sections
     this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
+    this.#marks = plan.cache === false ? undefined : new CacheMarks(plan.cache, host, turn.prompt)
     this.#maxSteps = plan.maxSteps
     this.#steering = steering && new LoopSteering(steering, turn)
   }
@@ -219,6 +221,7 @@ export class ModelLoop implements ModelHost {
       options.tools = tools.forModel
       if (toolChoice !== undefined) options.toolChoice = toModelChoice(toolChoice)
     }
+    this.#marks?.mark(options, model, changes?.messages !== undefined)
     const call = { host: this, model, tools, options, index, earlier }
     const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
     return { index, step, tools }

@@ -1,8 +1,10 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { Awaitable, RunContext, SessionStore } from '@svc/contract'
+import { SituationSchema, type Situation } from '../context/situation.ts'
 import { UrlOptionsSchema, type UrlOptions } from '../files/urls.ts'
 import { TimeoutsSchema, type Timeouts } from '../guards/guard.ts'
+import { CacheSchema, type Cache } from '../models/cache-marks.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
 import { RetrySchema, type Retry } from '../models/call-report.ts'
 import { HistoryLimitsSchema, type HistoryLimits } from '../sessions/history.ts'
@@ -34,10 +36,14 @@ export interface ModelOptions {
   settings?: ModelSettings
   /** The system prompt; never shown to clients. */
   instructions?: Instructions
+  /** What differs from run to run, such as the time; stands behind the words of the user, and in no session. At most 16,384 characters. */
+  situation?: Situation
   /** The store of its conversations; default: the app's. */
   sessions?: SessionStore
   /** Default: the newest 50 messages, of any length. */
   history?: Partial<HistoryLimits>
+  /** How prompts are marked for the provider's cache; default `auto`. */
+  cache?: Cache
   /** The URLs of an input that are fetched; default: of the public internet, 20 MiB, 20,000 milliseconds. */
   urls?: Partial<UrlOptions>
   /** Retries of transient failures before the first token; default 3 attempts, 500 base, 30,000 at most. */
@@ -77,8 +83,10 @@ export const MODEL_OPTIONS = {
   provider: optional(Type.String({ minLength: 1 })),
   settings: optional(ModelSettingsSchema),
   instructions: optional(Type.Union([Type.String(), functionSchema])),
+  situation: optional(SituationSchema),
   sessions: optional(Type.Object({ lock: functionSchema, load: functionSchema, append: functionSchema })),
   history: optional(HistoryLimitsSchema),
+  cache: optional(CacheSchema),
   urls: optional(UrlOptionsSchema),
   retry: optional(RetrySchema),
   timeout: optional(TimeoutsSchema),

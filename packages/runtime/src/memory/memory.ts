@@ -1,5 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import { requireOptions, type Awaitable, type MemoryStore, type RunContext, type RunLog } from '@svc/contract'
+import {
+  requireOptions,
+  type Awaitable,
+  type MemoryStore,
+  type RunContext,
+  type RunLog,
+  type SessionMessage
+} from '@svc/contract'
 import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 
@@ -11,6 +18,8 @@ export interface MemoryContext {
   readonly namespace: string
   readonly sessionId: string
   readonly runId: string
+  /** The messages of the session that the run has loaded; none for a run that another process began. Rejects if the session cannot be read. */
+  readonly history: Promise<readonly SessionMessage[]>
   /** The app's memory store. */
   readonly items: MemoryStore
   /** Aborts when the run ends or the memory times out. */

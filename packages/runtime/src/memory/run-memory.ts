@@ -1,4 +1,12 @@
-import { ANONYMOUS, memorySpaceOf, toLoggable, within, type RunContext } from '@svc/contract'
+import {
+  ANONYMOUS,
+  memorySpaceOf,
+  toLoggable,
+  within,
+  type Awaitable,
+  type RunContext,
+  type SessionMessage
+} from '@svc/contract'
 import { unlessAborted } from '../guards/guard.ts'
 import { RUN_ERR_MEMORY_FAILED } from '../errors.ts'
 import { toToolError } from '../tool-calls/tool-outcome.ts'
@@ -6,7 +14,7 @@ import type { RunEvents } from '../events/events.ts'
 import type { Memory, MemoryContext, MemoryTurn } from './memory.ts'
 
 // A memory that hangs must not block a run or a shutdown.
-const RETRIEVE_TIMEOUT = 10_000
+const RETRIEVE_TIMEOUT = 3_000
 const STORE_TIMEOUT = 120_000
 
 const pending = new Set<Promise<void>>()
@@ -23,6 +31,7 @@ export class RunMemory {
   readonly #context: RunContext
   readonly #events: RunEvents
   readonly #namespace: string
+  #history: Awaitable<readonly SessionMessage[]> = []
 
   constructor(memory: Memory, context: RunContext, events: RunEvents, name: string) {
     this.#memory = memory
@@ -32,7 +41,12 @@ export class RunMemory {
   }
 
   /** Returns the memory's text for the prompt. @throws only the reason of `signal` */
-  async retrieve(input: string, signal: AbortSignal): Promise<string | undefined> {
+  async retrieve(
+    input: string,
+    history: Awaitable<readonly SessionMessage[]>,
+    signal: AbortSignal
+  ): Promise<string | undefined> {
+    this.#history = history
     const ending = AbortSignal.any([signal, AbortSignal.timeout(RETRIEVE_TIMEOUT)])
     const redacted = this.#context.redact(input)
     try {
@@ -70,7 +84,10 @@ export class RunMemory {
     const { sessionOwner: owner, sessionId, runId, log, stores } = context
     // Anonymous callers share one owner: keep their memories per session.
     const namespace = owner === ANONYMOUS.sub ? `${this.#namespace}/session/${sessionId}` : this.#namespace
-    return { owner, namespace, sessionId, runId, items: stores.memory, signal, log, context }
+    const history = Promise.resolve(this.#history)
+    // A memory that does not look at it must not fail the process.
+    history.catch(ignore)
+    return { owner, namespace, sessionId, runId, history, items: stores.memory, signal, log, context }
   }
 
   #fail(err: unknown, message: string): void {
@@ -80,3 +97,5 @@ export class RunMemory {
     this.#events.emit('memory.error', () => ({ sessionId, error }))
   }
 }
+
+const ignore = () => {}

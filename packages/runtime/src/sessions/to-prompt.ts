@@ -2,7 +2,6 @@ import type {
   LanguageModelV4,
   LanguageModelV4FilePart,
   LanguageModelV4Message,
-  LanguageModelV4Prompt,
   LanguageModelV4TextPart,
   LanguageModelV4ToolChoice,
   LanguageModelV4ToolResultOutput,
@@ -33,7 +32,7 @@ import { isPlain } from '../json/json.ts'
 import { optional, strict } from '../loop/model-options.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { Model } from '../models/model.ts'
-import { appendMessage, toObject, toVendorPrompt } from '../models/prompt-content.ts'
+import { appendMessage, toObject } from '../models/prompt-content.ts'
 import type { ToolContentPart, ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { toToolName, unusedName, type AgentTool, type ToolSet } from '../tools/tool-set.ts'
 
@@ -330,42 +329,6 @@ export function requireTool(tools: ToolSet, name: string): void {
 export function requireBoolean(subject: string, result: unknown): asserts result is boolean {
   if (typeof result === 'boolean') return
   requireOptions(Type.Boolean(), result, prefixedError(`${subject}: stopWhen`, RUN_ERR_BAD_AGENT))
-}
-
-/** Splits a prompt into its instructions, if any, and its other messages. */
-export function splitSystem(
-  prompt: LanguageModelV4Prompt
-): [system: LanguageModelV4Message[], rest: LanguageModelV4Message[]] {
-  const count = prompt[0]?.role === 'system' ? 1 : 0
-  return [prompt.slice(0, count), prompt.slice(count)]
-}
-
-/** The prompt of a step, for the vendor of its model: that of its turn with the changes, and the messages that no session keeps. */
-export function toStepPrompt(
-  prompt: LanguageModelV4Prompt,
-  provider: string,
-  sections: readonly string[],
-  tail: readonly LanguageModelV4Message[],
-  { instructions, messages }: StepChanges = {}
-): LanguageModelV4Prompt {
-  if (instructions === undefined && messages === undefined && tail.length === 0)
-    return toVendorPrompt(prompt, provider)
-  const [system, rest] = splitSystem(prompt)
-  const own =
-    instructions === undefined
-      ? system
-      : [{ role: 'system' as const, content: joinSections(instructions, sections) }]
-  const step: LanguageModelV4Message[] = []
-  for (const message of [...own, ...(messages ?? rest), ...tail]) appendMessage(step, message)
-  return toVendorPrompt(step, provider)
-}
-
-/** The system prompt of its instructions and the sections after them; empty without any. */
-export function joinSections(instructions: string | undefined, sections: readonly string[]): string {
-  let joined = instructions === undefined || isBlank(instructions) ? '' : instructions
-  for (const section of sections)
-    if (!isBlank(section)) joined = joined === '' ? section : `${joined}\n\n${section}`
-  return joined
 }
 
 /** Copies lists and plain objects at any depth; other objects, such as URLs and bytes, are shared. */

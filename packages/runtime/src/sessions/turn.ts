@@ -18,6 +18,7 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_STORE } from '@svc/contract/errors'
 import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions, type UrlSupport } from '../files/urls.ts'
+import { toSituationMessage } from '../context/situation.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { wellFormed } from '../json/json.ts'
 import { appendMessage, restorePrompt } from '../models/prompt-content.ts'
@@ -61,6 +62,10 @@ export interface TurnStart {
   readonly model: LanguageModelV4
   /** The text of the user's message, if it is known only later; undefined if there was none. The turn is saved with it. Never rejects. */
   readonly words?: Promise<string | undefined> | undefined
+  /** Reads what stands behind the words of the user, while the history is read. */
+  readonly situation?:
+    | ((history: Awaitable<readonly SessionMessage[]>) => Promise<string | undefined>)
+    | undefined
 }
 
 type SavingContext = Pick<RunContext, 'idempotencyKey' | 'redact' | 'recordsInput'>
@@ -116,33 +121,46 @@ export class Turn {
 
   /** Loads the history of the locked session, and adds the user's message. @throws RUN_ERR_STORE */
   begin(start: TurnStart): Awaitable<void> {
-    const { kept, system, isNew, limits, words } = start
+    const { kept, system, isNew, limits, words, situation } = start
     this.#words = words
     appendMessage(this.#prompt, { role: 'system', content: system })
     const history = kept === undefined ? (isNew ? NONE : this.#load(limits)) : pairUp(kept)
-    return isPromise(history) || history.some(showsUrls)
-      ? this.#recall(history, start)
-      : this.#take(history, noUrls, start)
+    // After the first read of the session: it is the slowest where the store is far.
+    const saying = situation?.(history)
+    return saying !== undefined || isPromise(history) || history.some(showsUrls)
+      ? this.#recall(history, saying, start)
+      : this.#take(history, noUrls, undefined, start)
   }
 
-  async #recall(loading: Awaitable<readonly SessionMessage[]>, start: TurnStart): Promise<void> {
-    const history = await loading
+  async #recall(
+    loading: Awaitable<readonly SessionMessage[]>,
+    saying: Promise<string | undefined> | undefined,
+    start: TurnStart
+  ): Promise<void> {
+    const [history, situation] = await Promise.all([loading, saying])
     const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(start.model)) : noUrls
-    await this.#take(history, supports, start)
+    await this.#take(history, supports, situation, start)
   }
 
   #take(
     history: readonly SessionMessage[],
     supports: UrlSupport,
+    situation: string | undefined,
     { message, kept }: TurnStart
   ): Awaitable<void> {
     if (history.length > 0) pushHistory(this.#prompt, history, supports)
     if (message !== undefined) {
       appendMessage(this.#prompt, toUserMessage(message.shown))
+      this.#situate(situation)
       return this.ask(message.input)
     }
+    if (kept?.at(-1)?.role === 'user') this.#situate(situation)
     // The newest models refuse an answer at the end.
     if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant') this.#append(toUserMessage(CONTINUE))
+  }
+
+  #situate(situation: string | undefined): void {
+    if (situation !== undefined) appendMessage(this.#prompt, toSituationMessage(situation))
   }
 
   /** Adds the user's message to the session alone. */

@@ -155,7 +155,7 @@ export function leadRun(
 ): Leading {
   const turn = createTurn(plan, run)
   return {
-    begin: () => beginLoop(plan, run, turn, { input, sections: () => [task], tools: () => tools }),
+    begin: () => beginLoop(plan, run, turn, { input, section: () => task, tools: () => tools }),
     guard: run.guard,
     close: () => turn.end()
   }

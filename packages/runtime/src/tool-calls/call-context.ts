@@ -3,7 +3,7 @@ import type { FinishReason, PartOf, Principal, RunContext, RunLog, RunnableKind 
 import type { MadeFile } from '@svc/registry/engine'
 import type { RunGuard } from '../guards/guard.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { splitSystem } from '../sessions/to-prompt.ts'
+import { splitSystem } from '../context/step-prompt.ts'
 import type { Tool, ToolContext } from '../tools/define-tool.ts'
 import type { EmitPart, ToolCall } from './tool-outcome.ts'
 

@@ -26,7 +26,7 @@ export interface ToolSet {
   readonly names: readonly string[]
   /** Those that the caller of the run serves. */
   readonly clientTools: readonly Tool[]
-  /** For the model; undefined without tools. */
+  /** For the model, sorted by name, and those of the caller last; undefined without tools. */
   readonly forModel: ModelTool[] | undefined
   /** These and more. @throws RUN_ERR_BAD_AGENT for a duplicate name */
   with(more: readonly AgentTool[]): ToolSet
@@ -49,7 +49,10 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
     },
     names: [...byName.keys()],
     clientTools: tools.filter(isClientTool),
-    forModel: byName.size === 0 ? undefined : [...byName].map(([name, tool]) => toModelTool(name, tool)),
+    forModel:
+      byName.size === 0
+        ? undefined
+        : [...byName].sort(inOrder).map(([name, tool]) => toModelTool(name, tool)),
     with: (more) => createToolSet([...tools, ...more]),
     only: (names) =>
       createToolSet(
@@ -61,6 +64,16 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
         })
       )
   }
+}
+
+// Those of the caller come last: the agent's own then begin every prompt with the same bytes, whoever calls it.
+function inOrder([nameA, a]: readonly [string, AgentTool], [nameB, b]: readonly [string, AgentTool]): number {
+  const places = Number(isClientTool(a)) - Number(isClientTool(b))
+  return places === 0 ? compareCodeUnits(nameA, nameB) : places
+}
+
+function compareCodeUnits(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1
 }
 
 const PROVIDER_TOOL_ID = /^[\w-]+(\.[\w-]+)+$/

@@ -145,8 +145,8 @@ t.test('the tools of provider packages are taken, and described', async (t) => {
     tools: [openai.tools.webSearch({}), anthropic.tools.codeExecution_20250522()]
   })
   t.strictSame(agent.describe().tools, [
-    { name: 'web_search', description: 'openai.web_search' },
-    { name: 'code_execution_20250522', description: 'anthropic.code_execution_20250522' }
+    { name: 'code_execution_20250522', description: 'anthropic.code_execution_20250522' },
+    { name: 'web_search', description: 'openai.web_search' }
   ])
   const bad: [tool: unknown, says: RegExp][] = [
     [anthropic.tools.bash_20250124({}), /the provider does not execute "anthropic\.bash_20250124"/],

@@ -190,7 +190,7 @@ t.test('prepareStep changes one step: model, instructions, messages, tools and t
   t.strictSame(namesIn(model.calls[1]), ['done'])
   t.strictSame(model.calls[1]?.toolChoice, { type: 'tool', toolName: 'done' })
   t.match(model.calls[2]?.prompt[0], { role: 'system', content: 'Be brief.' }, 'only that step')
-  t.strictSame(namesIn(model.calls[2]), ['look', 'done'])
+  t.strictSame(namesIn(model.calls[2]), ['done', 'look'])
   t.strictSame(
     states.map(({ stepNumber, steps, messages }) => [stepNumber, steps.length, messages.length]),
     [
@@ -249,7 +249,7 @@ t.test('tools of a step keep the tool that loads skills', async (t) => {
     }
   )
   t.match((await agent.run('Go')).toolCalls, [{ result: { instructions: 'Count to 17.' } }])
-  t.match(model.calls[0]?.tools, [{ name: 'look' }, { name: 'load_skill' }])
+  t.match(model.calls[0]?.tools, [{ name: 'load_skill' }, { name: 'look' }])
 })
 
 t.test('errors of options during a run name the agent', async (t) => {

@@ -17,7 +17,7 @@ const systemOf = ({ calls }: ReturnType<typeof makeAgent>['model'], call = 0) =>
   return first?.role === 'system' ? first.content : undefined
 }
 
-t.test('retrieved text follows the instructions in the prompt', async (t) => {
+t.test('retrieved text stands behind the words of the user', async (t) => {
   const asked: unknown[] = []
   const memory: Memory = {
     ...silent,
@@ -30,16 +30,18 @@ t.test('retrieved text follows the instructions in the prompt', async (t) => {
   const principal = { sub: 'ann', scopes: [] }
   await agent.run([{ type: 'text', text: 'Hi' }], makeContext({ principal, sessionId: 's' }).context)
   t.strictSame(asked, [{ owner: 'ann', namespace: 'tester', sessionId: 's', input: 'Hi' }])
-  const system = systemOf(model) ?? ''
-  t.match(system, /^Be brief\.\n\n<memory>\nAnn has a cat\./)
-  t.equal(system.match(/<\/memory>/g)?.length, 1, 'what is remembered cannot end its own block')
+  t.equal(systemOf(model), 'Be brief.')
+  const [, message] = model.calls[0]!.prompt
+  const texts = message?.role === 'user' ? message.content.map((part) => (part as { text: string }).text) : []
+  t.match(texts, ['Hi', /^<situation>\n<memory>\nAnn has a cat\./])
+  t.equal(texts[1]?.match(/<\/memory>/g)?.length, 1, 'what is remembered cannot end its own block')
 })
 
 t.test('an empty memory adds nothing to the prompt', async (t) => {
   for (const retrieve of [() => undefined, () => '', () => '  ']) {
     const { agent, model } = makeAgent('Hello.', { memory: { ...silent, retrieve } })
     await agent.run('Hi', makeContext().context)
-    t.equal(systemOf(model), undefined)
+    t.strictSame(model.calls[0]?.prompt, [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }])
   }
 })
 

@@ -8,7 +8,19 @@ import { makeContext } from '../helpers/make-agent.ts'
 const contextOf = (items: MemoryStore, more: Partial<MemoryContext> = {}): MemoryContext => {
   const { context } = makeContext()
   const { runId, sessionId, signal, log } = context
-  return { owner: 'ann', namespace: 'tester', runId, sessionId, signal, log, context, items, ...more }
+  const history = Promise.resolve([])
+  return {
+    owner: 'ann',
+    namespace: 'tester',
+    runId,
+    sessionId,
+    history,
+    signal,
+    log,
+    context,
+    items,
+    ...more
+  }
 }
 const linesOf = (text: string | undefined) => (text ?? '').split('\n- ').slice(1)
 

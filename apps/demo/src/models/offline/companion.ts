@@ -28,12 +28,12 @@ export function factsOf({ input }: MemoryTurn): string[] {
 }
 
 function decide(conversation: Conversation): Move {
-  const { message, instructions } = conversation
+  const { message, situation } = conversation
   if (MINUTES.test(message)) return writeMinutes(conversation)
   if (OTHER.test(message)) return { answer: HELP }
   if (!QUESTION.test(message)) return { answer: 'I will remember that.' }
-  // The runtime adds the memories that fit a message to the instructions.
-  const fact = /<memory>[^]*?^- ([^]*?)\n(?:- |<\/memory>)/m.exec(instructions)?.[1]
+  // The runtime puts the memories that fit a message behind it.
+  const fact = /<memory>[^]*?^- ([^]*?)\n(?:- |<\/memory>)/m.exec(situation)?.[1]
   return {
     answer: fact === undefined ? 'You have not told me anything about that.' : `You told me: “${fact.trim()}”`
   }

@@ -27,6 +27,8 @@ export interface Conversation {
   /** Calls made for the message so far. */
   outcomes: Outcome[]
   instructions: string
+  /** What stands behind the message: the time, what is remembered; empty without any. */
+  situation: string
 }
 
 /** What a model does next: it calls tools, or answers. */
@@ -74,6 +76,7 @@ export function readPrompt(prompt: LanguageModelV4Prompt): Conversation {
   const earlier: string[] = []
   let instructions = ''
   let message = ''
+  let situation = ''
   let outcomes: Outcome[] = []
   const open = new Map<string, Outcome>()
   for (const { role, content } of prompt) {
@@ -83,8 +86,12 @@ export function readPrompt(prompt: LanguageModelV4Prompt): Conversation {
     }
     if (role === 'user') {
       if (message !== '') earlier.push(message)
-      message = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-      message = message.slice(0, MAX_MESSAGE)
+      const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+      situation = texts.filter(isSituation).join('\n')
+      message = texts
+        .filter((text) => !isSituation(text))
+        .join('\n')
+        .slice(0, MAX_MESSAGE)
       outcomes = []
       continue
     }
@@ -97,7 +104,11 @@ export function readPrompt(prompt: LanguageModelV4Prompt): Conversation {
       open.set(part.toolCallId, outcome)
     }
   }
-  return { earlier, message, outcomes, instructions }
+  return { earlier, message, outcomes, instructions, situation }
+}
+
+function isSituation(text: string): boolean {
+  return text.startsWith('<situation>')
 }
 
 /** Finds the outcome of a call. */

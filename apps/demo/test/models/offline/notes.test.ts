@@ -37,12 +37,13 @@ t.test('formats the outcome of its call', async (t) => {
       earlier: [],
       message: 'delete note 1',
       instructions: '',
+      situation: '',
       outcomes: [{ ...call, ...outcome }]
     })
   }
   t.match(answer({ result: { id: '1', deleted: true } }), { answer: /gone/ })
   t.match(answer({ result: { id: '1', deleted: false } }), { answer: /no note 1/ })
   t.match(answer({ error: 'not today' }), { answer: /not today/ })
-  const hello = { earlier: [], message: 'Hello', outcomes: [], instructions: '' }
+  const hello = { earlier: [], message: 'Hello', outcomes: [], instructions: '', situation: '' }
   t.match(keepNotes(hello), { answer: /list my notes/ })
 })

@@ -34,7 +34,8 @@ t.test('messages, instructions and outcomes', async (t) => {
     earlier: ['1+1?'],
     message: '2+2?',
     outcomes: [{ toolName: 'calculate', args: { expression: '2+2' }, error: 'no' }],
-    instructions: 'Be brief.'
+    instructions: 'Be brief.',
+    situation: ''
   })
 })
 
@@ -61,5 +62,8 @@ t.test('files are not read, and an empty prompt is no fault', async (t) => {
     }
   ])
   t.equal(message, 'see')
-  t.strictSame(readPrompt([]), { earlier: [], message: '', outcomes: [], instructions: '' })
+  const situation = '<situation>\nMonday.\n</situation>'
+  const content = ['Hi', situation].map((text) => ({ type: 'text' as const, text }))
+  t.match(readPrompt([{ role: 'user', content }]), { message: 'Hi', situation })
+  t.strictSame(readPrompt([]), { earlier: [], message: '', outcomes: [], instructions: '', situation: '' })
 })

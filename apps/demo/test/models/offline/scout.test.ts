@@ -46,7 +46,7 @@ function browseOn(message: string, lead: (call: Call, outcomes: readonly Outcome
   const outcomes: Outcome[] = []
   for (let step = 0; step < 20; step++) {
     const instructions = 'You browse. Start at http://shop.example/.'
-    const move = browseShop({ earlier: [], message, outcomes, instructions })
+    const move = browseShop({ earlier: [], message, outcomes, instructions, situation: '' })
     if ('answer' in move)
       return { answer: move.answer, calls: outcomes.map(({ toolName, args }) => ({ toolName, ...args })) }
     for (const call of move.calls) outcomes.push({ ...call, ...lead(call, outcomes) })
