@@ -14,15 +14,14 @@ t.test('turns beyond the history are summarised, each once', async (t) => {
     memory: summaryMemory({ model: writer, keep: 1, every: 2 }),
     history: { maxMessages: 2 }
   })
-  const systems: string[] = []
+  const shown: string[] = []
   for (const input of ['One', 'Two', 'Three', 'Four', 'Five', 'Six']) {
     await agent.run(input, makeContext({ stores, sessionId: 's' }).context)
     await settleMemories(1_000)
-    const [first] = model.calls.at(-1)!.prompt
-    systems.push(first?.role === 'system' ? first.content : '')
+    shown.push(promptText(model.calls.at(-1)!))
   }
   t.strictSame(
-    systems.map((system) => /Summary \d/.exec(system)?.[0]),
+    shown.map((prompt) => /Summary \d/.exec(prompt)?.[0]),
     [undefined, undefined, undefined, 'Summary 1', 'Summary 1', 'Summary 2']
   )
   t.match(promptText(writer.calls[0]!), /One.*Two/s)
