@@ -14,6 +14,7 @@ const SECTIONS: Record<string, () => Promise<Section>> = {
   browser: () => import('./browser.ts'),
   cluster: () => import('./cluster.ts'),
   console: () => import('./console.ts'),
+  context: () => import('./context.ts'),
   'first-token': () => import('./first-token.ts'),
   growth: () => import('./growth.ts'),
   grown: () => import('./grown.ts'),

@@ -21,6 +21,14 @@ export { runFenceContract, type FencedStores } from './run-fence-contract.ts'
 export { runQueueContract, type QueueStores } from './run-queue-contract.ts'
 export { storedWebhook, webhookStoreContract, type WebhookStores } from './webhook-store-contract.ts'
 export { scheduleStoreContract, storedSchedule, type ScheduleStores } from './schedule-store-contract.ts'
+export { overflowError, OVERFLOW_PROVIDERS, type OverflowProvider } from './overflow-errors.ts'
+export {
+  prefixCacheModel,
+  type PrefixCacheAnswer,
+  type PrefixCacheCall,
+  type PrefixCacheModel,
+  type PrefixCacheOptions
+} from './prefix-cache-model.ts'
 export { randomLog, type Choose } from './random-log.ts'
 export { runStoreContract } from './run-store-contract.ts'
 export { runnableContract, type MakeRunnable, type RunnableContractOptions } from './runnable-contract.ts'

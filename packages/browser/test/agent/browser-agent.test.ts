@@ -129,7 +129,7 @@ t.test('its tools, options and functions are added to, not replaced', async (t) 
   await agent.run('Go')
   t.strictSame(
     model.calls[0]?.tools?.map(({ name }) => name),
-    ['look_up', 'browser_open', 'browser_read']
+    ['browser_open', 'browser_read', 'look_up']
   )
   t.match(model.calls[0]?.prompt[0]?.content, /^Be brief\.\n\nYou use websites/)
   t.strictSame(seen, [0, 1])

@@ -117,12 +117,14 @@ for (const [name, provider] of Object.entries(providers) as [ProviderName, Provi
   t.test(`${name}: the request after a crash is the same at every point`, async (t) => {
     const { asked, origin } = await serve(t, provider)
     const make = () => makeProviderAgent(name, origin, () => 'bees')
-    const unbroken = await survive(make, [])
+    // Requests of a session have a cache key in common.
+    const session = { options: { sessionId: 's' } }
+    const unbroken = await survive(make, [], session)
     t.equal(unbroken.result?.text, 'Bees.')
     const [first, second] = asked.splice(0).map(({ body }) => body)
     t.match(second, provider.expected)
     for (let appends = 1; appends < unbroken.appends; appends++) {
-      const { result } = await survive(make, [appends])
+      const { result } = await survive(make, [appends], session)
       t.equal(result?.text, 'Bees.')
       for (const { body } of asked.splice(0))
         t.strictSame(body, provider.isAnswered(body) ? second : first, `after ${appends} appends`)
