@@ -2,7 +2,9 @@ import t from 'tap'
 import { deliverParcels } from '../../../src/models/offline/courier.ts'
 
 const conversation = (message: string, outcomes: object[] = []) =>
-  ({ earlier: [], message, outcomes, instructions: '' }) as Parameters<typeof deliverParcels>[0]
+  ({ earlier: [], message, outcomes, instructions: '', situation: '' }) as Parameters<
+    typeof deliverParcels
+  >[0]
 const delivered = (parcel: number) => ({
   toolName: 'deliver',
   args: { parcel },
