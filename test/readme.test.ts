@@ -50,6 +50,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'packages/runtime/README.md#7': /^\[ 'researcher' \]\n\[ 'writer' \]\nthe answer\n$/,
   'packages/runtime/README.md#8': /^ADA has 3 letters\n$/,
   'packages/runtime/README.md#9': /^It is 42\. 1\n$/,
+  'docs/context.md#1': /<situation>\\nIt is 2\d{3}-/,
   'docs/memory.md#1': /^true\n$/,
   'docs/multi-modal.md#1': /^A dot\.\n$/,
   'docs/multi-modal.md#2': /\bfileId: '[\da-f-]{36}'/,
