@@ -175,8 +175,7 @@ t.test('members continue on the branch of their team', async (t) => {
 t.test('a summary is that of the branch', async (t) => {
   const engine = makeEngine(t)
   const model = scriptedModel(({ prompt }) => {
-    const system = prompt.find(({ role }) => role === 'system')
-    return /conversation:\n(.*)/.exec(system?.role === 'system' ? system.content : '')?.[1] ?? 'none'
+    return /conversation:\n(.*)/.exec(said(prompt).join('\n'))?.[1] ?? 'none'
   })
   const writer = scriptedModel(({ prompt }) => {
     const asked = said(prompt).join('\n')
