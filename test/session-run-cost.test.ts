@@ -31,8 +31,8 @@ async function open(url: string): Promise<Served> {
 }
 
 /** The status of the answer to a message. */
-async function send({ ask }: Served, sessionId: string): Promise<number> {
-  return (await ask('POST', '/api/agents/echo/run', { input: 'Hi', sessionId })).status
+async function send({ ask }: Served, sessionId: string, headers = {}): Promise<number> {
+  return (await ask('POST', '/api/agents/echo/run', { input: 'Hi', sessionId }, headers)).status
 }
 
 if (server) {
@@ -52,6 +52,28 @@ if (server) {
     const statuses = await Promise.all(Array.from({ length }, (_, index) => send(nodeOf(index), idOf(index))))
     refused.push(...statuses.filter((status) => status !== 200))
   }
+
+  await t.test(
+    'runs with idempotency keys read as little after many others, with plans of an empty database',
+    async (t) => {
+      const blocks = async (round: number) => {
+        const all = Array.from({ length: OWN }, (_, index) =>
+          send(nodes[0]!, `keyed-${index}`, { 'idempotency-key': `${round}-${index}` })
+        )
+        sent += OWN
+        refused.push(...(await Promise.all(all)).filter((status) => status !== 200))
+        const read = (await load.statements()).reduce((sum, statement) => sum + statement.blocks, 0)
+        return read / OWN
+      }
+      await blocks(0)
+      const few = await blocks(1)
+      for (let round = 2; round < 8; round++) await blocks(round)
+      const many = await blocks(8)
+      t.ok(many <= 1.5 * few, `${few} blocks a run, ${many} after 350 more`)
+      t.ok(many <= 250, `${many} blocks a run`)
+      done.push(await load.since())
+    }
+  )
 
   await t.test('the second turns of 50 sessions share their transactions', async (t) => {
     const turns = () =>

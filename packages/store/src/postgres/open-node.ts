@@ -247,7 +247,7 @@ function hashOf(sessionKey: string): string {
 
 // Plans are kept, also those made while a table was small. A transaction is sent as a whole: one that goes on no more is of a process that
 // stands still, and others wait for what it has locked.
-const LANE = `set enable_seqscan = off; set enable_mergejoin = off; set idle_in_transaction_session_timeout = '3s'`
+const LANE = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_mergejoin = off; set idle_in_transaction_session_timeout = '3s'`
 
 /** What a node needs of its database. */
 export interface NodeHost {

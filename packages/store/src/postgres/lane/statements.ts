@@ -176,6 +176,7 @@ export function createStatements(table: TableName): Statements {
 }
 
 // Without a conflict clause a row costs less; a start key that another transaction takes meanwhile makes it a repetition, which has one.
+// Start keys are looked for in words that only their index serves: a plan made while the table was small may read all runs of an owner.
 function createText(table: TableName, { limited, placed, repeat }: CreationShape): string {
   const run = table('run')
   const names = RUN_COLUMNS.map(([name]) => name)
@@ -197,7 +198,7 @@ function createText(table: TableName, { limited, placed, repeat }: CreationShape
   const insert = (from: string, status: string) => `i as (insert into ${run} (${names.join(', ')}, bytes)
       select ${names.map((name) => (name === 'status' ? status : `n.${name}`)).join(', ')}, 0 from ${from}
       where ${isFree('r.run_id = n.run_id')} and (n.start_key is null
-        or ${isFree('r.owner = n.owner and r.registry = n.registry and r.start_key = n.start_key')}) order by n.ord ${repeat ? 'on conflict do nothing' : ''} returning run_id)`
+        or ${isFree("r.start_key = n.start_key and r.owner || '' = n.owner and r.registry || '' = n.registry")}) order by n.ord ${repeat ? 'on conflict do nothing' : ''} returning run_id)`
   if (!placed)
     return `with ${admitted}, ${insert('n', 'n.status')} select ord::int from n join i using (run_id)`
   return `with ${admitted},

@@ -22,6 +22,7 @@ const WATCHED = ['ended_at', ...OWNERSHIP, 'file_bytes']
 const atEnd = (name: string) => (name === 'updated_at' ? 'ended_at' : name)
 // What these have indexed is found by the new tables, or by other indexes.
 const REPLACED = [
+  'run_start',
   'run_newest',
   'run_changed',
   'run_ended',
@@ -117,6 +118,8 @@ function statements(schema: string): string[] {
     index('run_open_from_queue', 'run_open (owner) where queued_at is not null and epoch > 0'),
     index('run_newest', 'run (owner, created_at, run_id, registry, kind, name)'),
     index('run_named', 'run (owner, name, created_at, run_id, registry, kind)'),
+    // The key comes first, since no other index may serve its search: they have all runs of an owner.
+    `create unique index run_start on ${run} (start_key, owner, registry) where start_key is not null`,
     // A ticket is found by its holder, with or without the session.
     `create unique index session_turn_of_holder on ${table('session_turn')} (holder, session_key)`,
     `drop index ${table('session_turn_holder')}`,
