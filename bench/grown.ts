@@ -114,17 +114,18 @@ async function fill(url: string, schema: string, runs: number): Promise<void> {
   await send(`create temporary table g as
     select i, lpad(i::text, 10, '0') as run_id, (${from} + i * ${step})::bigint as at, 's' || i / ${TURNS} as session_id
     from generate_series(0, ${runs - 1}) i`)
+  // Rows lie in the order in which a service writes them.
   await send(`insert into run (run_id, registry, kind, name, session_id, owner, metadata, created_at, updated_at, ended_at, status, epoch, bytes, result)
     select run_id, 'global', 'agent', 'quick', session_id, '${OWNER}', '{"customer":"c' || i % 1000 || '"}', at, at + 20, at + 20,
       case when i % 50 = 0 then 'failed' else 'completed' end, 1, 900, '{"text":"an answer of some words"}' from g`)
   await send(`insert into session (session_key, registry, owner, kind, name, session_id, created_at, updated_at, turns, last_seq, last_ordinal, last_run, listed)
     select 'agent/quick/' || length(session_id) || '/' || session_id || '${OWNER}', 'global', '${OWNER}', 'agent', 'quick', session_id, min(at), max(at),
-      ${TURNS}, ${2 * TURNS}, ${TURNS}, max(run_id), 1 from g group by session_id`)
+      ${TURNS}, ${2 * TURNS}, ${TURNS}, max(run_id), 1 from g group by session_id order by min(i)`)
   await send(
-    `insert into session_run select session_key, i % ${TURNS} + 1, run_id from g join session using (session_id)`
+    `insert into session_run select session_key, i % ${TURNS} + 1, run_id from g join session using (session_id) order by i`
   )
   await send(`insert into session_message select session_key, i % ${TURNS} * 2 + m, run_id, '{"role":"user","content":"Hello again"}'
-    from g join session using (session_id), generate_series(1, 2) m`)
+    from g join session using (session_id), generate_series(1, 2) m order by i, m`)
   await send('drop table g')
   await send('vacuum analyze')
   await client.end()

@@ -47,6 +47,8 @@ export interface Tables {
   /** Long values in pieces: results, and arguments by the id of their input. */
   run_value: { run_id: string; name: string; seq: number; json: string }
   run_part: { run_id: string; seq: number; json: string }
+  /** On Postgres only: each key of a run's metadata with its value, as `digestPair` makes it. */
+  run_metadata: { owner: string; pair: Uint8Array; created_at: number; run_id: string }
   /** Messages that are to join a run. */
   run_steer: { steer_id: string; run_id: string; hash: string | null; message: string }
   run_step: { run_id: string; key: string; output: string | null }
@@ -257,6 +259,8 @@ export interface RunSources {
   readonly ended: 'run' | 'run_end'
   /** All runs, by their last change. */
   readonly changed: 'run' | 'run_change'
+  /** Runs of an owner by a key of their metadata with its value. */
+  readonly labeled: 'run' | 'run_metadata'
   /** Runs that a page looks at: after that even a short one has a cursor, and a total counts no more. */
   readonly maxScanned: number
   /** By which sweeps find sessions that may be old: on Postgres each turn would change an index of the other. */

@@ -221,6 +221,7 @@ const SOURCES = {
   open: 'run_unfinished',
   ended: 'run_end',
   changed: 'run_change',
+  labeled: 'run_metadata',
   maxScanned: 2_000,
   aged: 'coalesce(checked_at, created_at)'
 } as const

@@ -6,7 +6,6 @@ import {
   type InputKind,
   type LeftPage,
   type LeftQuery,
-  type MetadataFilter,
   type OwnedRunQuery,
   type RunPage,
   type RunQuery,
@@ -29,6 +28,7 @@ import {
 import { parseStored } from '../encoding/values.ts'
 import type { RunSources, Tables } from '../tables.ts'
 import { NOTHING_WAITING, readWaiting } from './input-lists.ts'
+import { digestPair, textOfPair } from './metadata-pairs.ts'
 import { readPositions } from './queue-rows.ts'
 import { isKnownFormat, TERMINAL, toRunHead, UNFINISHED } from './run-rows.ts'
 import { isIn } from './session-rows.ts'
@@ -99,26 +99,28 @@ export async function listRuns(
   { scope, owner, status, kind, name, metadata, since, limit, cursor }: RunQuery
 ): Promise<RunPage> {
   const time = since === undefined ? 'created_at' : 'updated_at'
-  const from = time === 'updated_at' ? sources.changed : sourceOf(sources, owner, status)
+  const labeled = owner === undefined || metadata === undefined ? 'run' : sources.labeled
+  const from = time === 'updated_at' ? sources.changed : sourceOf(sources, owner, status, labeled)
   let all = selectFrom(db, from)
   if (owner !== undefined) all = all.where('owner', '=', owner)
   if (from === 'run' && owner !== undefined && name !== undefined) all = all.where('name', '=', name)
   if (from === 'run' && metadata !== undefined && time === 'created_at')
     all = all.where('metadata', 'is not', null)
+  if (labeled !== 'run') all = all.where(isLabeled(db, from, { owner: owner!, metadata: metadata! }))
   if (since !== undefined) all = all.where('updated_at', '>=', since)
   if (cursor !== undefined) all = all.where(isAfter(time, cursor))
   if (isOther(status) && (from === 'run_end' || owner === undefined)) all = all.where(isNotCompleted)
   const filter: Filter = (some) => {
     if (scope !== undefined) some = some.where(isIn(scope))
-    if (status !== undefined) some = some.where('status', '=', status)
+    if (status !== undefined) some = some.where((run) => run(columnOf(run, from, 'status'), '=', status))
     if (kind !== undefined) some = some.where('kind', '=', kind)
     if (name !== undefined) some = some.where('name', '=', name)
-    return metadata === undefined
+    return metadata === undefined || from === 'run_metadata'
       ? some
-      : some.where((run) => hasJson(run, from, 'metadata', textOf(metadata)))
+      : some.where((run) => hasJson(run, from, 'metadata', textOfPair(metadata)))
   }
   const columns = [
-    ...(status === undefined ? [] : (['status'] as const)),
+    ...(status === undefined || from === 'run_metadata' ? [] : (['status'] as const)),
     ...(metadata && from === 'run' ? (['metadata'] as const) : [])
   ]
   const page = await readPage(db, sources, { all, filter, columns, time }, limit)
@@ -161,9 +163,10 @@ const isOther = (status: RunStatus | undefined) => status !== undefined && statu
 function sourceOf(
   { open, ended }: RunSources,
   owner: string | undefined,
-  status: RunStatus | undefined
+  status: RunStatus | undefined,
+  labeled: Source
 ): Source {
-  if (!isOther(status)) return 'run'
+  if (!isOther(status)) return labeled
   if (!isTerminalStatus(status)) return open
   return owner === undefined ? 'run' : ended
 }
@@ -172,14 +175,28 @@ function selectFrom(db: Kysely<Tables>, from: Source) {
   return db.selectFrom(`${from} as run` as 'run')
 }
 
-const textOf = ({ key, value }: MetadataFilter) => `${JSON.stringify(key)}:${JSON.stringify(value)}`
+/**
+ * A condition on rows of metadata: they have this key and value; on those of other tables: any run of the owner has, which one look at the
+ * index tells for all of them.
+ */
+function isLabeled(
+  db: Kysely<Tables>,
+  from: Source,
+  { owner, metadata }: Required<Pick<RunQuery, 'owner' | 'metadata'>>
+): Expression<SqlBool> {
+  const digest = digestPair(metadata)
+  if (from === 'run_metadata') return sql<SqlBool>`pair = ${digest}`
+  const any = db.selectFrom('run_metadata as any').select('any.run_id').where('any.owner', '=', owner)
+  return sql<SqlBool>`exists ${any.where('any.pair', '=', digest)}`
+}
 
 // The id of a listed run. A reference of Kysely's would name the table of that name.
 const LISTED_ID = sql<string>`run.run_id`
 
-// What only the row of a run has.
-function columnOf(run: Expressions, from: Source, column: 'metadata' | 'error') {
-  if (from === 'run') return sql.ref<string | null>(column)
+// What some tables lack, the row of a run has.
+function columnOf(run: Expressions, from: Source, column: 'metadata' | 'error' | 'status') {
+  if (from === 'run' || (column === 'status' && from !== 'run_metadata'))
+    return sql.ref<string | null>(column)
   return run.selectFrom('run as whole').select(`whole.${column}`).where('whole.run_id', '=', LISTED_ID)
 }
 

@@ -145,6 +145,7 @@ export const ALL_IN_RUN: RunSources = {
   open: 'run',
   ended: 'run',
   changed: 'run',
+  labeled: 'run',
   maxScanned: Infinity,
   aged: 'updated_at'
 }

@@ -43,6 +43,8 @@ export async function growTables(admin: Client, schema: string, runs: number): P
   await send(
     `insert into run_end select run_id, registry, kind, name, session_id, owner, user_id, created_at, ended_at, status, bytes, file_bytes from run`
   )
+  await send(`insert into run_metadata
+    select owner, pair, created_at, run_id, registry, kind, name from run, metadata_pairs(metadata) pair`)
   await send(
     `insert into run_part select run_id, seq, '{"seq":1,"type":"text","at":1,"text":"hello"}' from g, generate_series(1, 2) seq`
   )

@@ -49,9 +49,13 @@ const CALLS: Record<string, Call> = {
   'list runs with metadata': ({ runs }) => runs.list({ ...ada, metadata: { key: 'customer', value: 'c18' } }),
   'list runs with metadata that nobody has': ({ runs }) =>
     runs.list({ ...ada, metadata: { key: 'customer', value: 'c' } }),
+  'list completed runs with metadata': ({ runs }) =>
+    runs.list({ ...ada, status: 'completed', metadata: { key: 'customer', value: 'c18' } }),
+  'list failed runs with metadata that nobody has': ({ runs }) =>
+    runs.list({ ...ada, status: 'failed', metadata: { key: 'customer', value: 'c' } }),
   'list changed runs': ({ runs }) => runs.list({ ...ada, since: week }),
   'list runs that changed now': ({ runs }) => runs.list({ ...ada, since: later }),
-  'list changed runs with metadata': ({ runs }) =>
+  'list changed runs with metadata that nobody has': ({ runs }) =>
     runs.list({ ...ada, since: week, metadata: { key: 'customer', value: 'c' } }),
   'list runs of all': ({ runs }) => runs.list({ scope, limit: 50 }),
   'list working runs of all': ({ runs }) => runs.list({ scope, limit: 50, status: 'submitted' }),
@@ -100,6 +104,7 @@ const CALLS: Record<string, Call> = {
     end()
   },
   'list sessions': ({ sessionIndex }) => sessionIndex.list(ada),
+  'list sessions of a name': ({ sessionIndex }) => sessionIndex.list({ ...ada, name: 'rare' }),
   'list sessions of a name that nobody has': ({ sessionIndex }) =>
     sessionIndex.list({ ...ada, name: 'nobody' }),
   'list sessions of a kind that nobody has': ({ sessionIndex }) =>
@@ -211,15 +216,18 @@ const retention = {
 }
 // Blocks of 8 KiB that a call may read, whatever the tables have: a page of 50 rows takes some 5 each.
 const MAX_BLOCKS = 550
-// A page that looks at 2,000 rows of runs beside their index, and sweeps, which look at some thousands of rows; lists that find nothing of a
-// table that is smaller here.
+// A page that looks at 2,000 rows of runs beside their index, and sweeps, which look at some thousands of rows; lists that find nothing.
 const OTHER_BLOCKS: Readonly<Record<string, number>> = {
   // With what a new connection reads of the catalog.
   'a run from start to end': 1_500,
-  'list changed runs with metadata': 12_000,
   'list the changes of an error': 12_000,
-  'list runs with metadata': 2_500,
-  'list runs with metadata that nobody has': 2_500,
+  'list runs of a name that nobody has': 20,
+  'list runs with metadata that nobody has': 20,
+  'list failed runs with metadata that nobody has': 20,
+  'list changed runs with metadata that nobody has': 20,
+  'list sessions of a name that nobody has': 30,
+  'list sessions of a kind that nobody has': 30,
+  'list sessions of a scope without any': 30,
   sweep: 20_000,
   'list messages of a registry without any': 20,
   'list dead messages of a registry without any': 20

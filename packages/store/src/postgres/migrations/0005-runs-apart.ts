@@ -1,9 +1,11 @@
 import { sql, type Kysely } from 'kysely'
+import { PAIR_BYTES } from '../../rows/metadata-pairs.ts'
 import { COUNTED_TOGETHER } from '../run-totals.ts'
 
 /**
  * What changes with a run's state moves out of the indexes of `run`, so that its updates stay on their pages: `run_open` has the unfinished
- * runs, `run_end` the finished ones, each once. Triggers keep both, also for nodes that know nothing of them.
+ * runs, `run_end` the finished ones, each once. `run_metadata` has the metadata of runs, a row for each key with its value, so that a filter
+ * reads only what it finds. Triggers keep all three, also for nodes that know nothing of them.
  */
 export async function keepRunsApart(db: Kysely<unknown>, schema: string): Promise<void> {
   for (const statement of statements(schema)) await sql.raw(statement).execute(db)
@@ -32,11 +34,15 @@ const REPLACED = [
   'run_with_files',
   'run_waiting',
   'run_place',
-  'run_from_queue'
+  'run_from_queue',
+  'run_with_metadata'
 ]
-const LISTED = ['run', 'run_end', 'session']
+const LISTED = ['run', 'run_end', 'run_metadata', 'session']
 // Rows that live for seconds: many are dead at any time, however many there are.
 const SHORT_LIVED = ['run_open', 'run_step', 'checkpoint', 'session_turn', 'webhook_delivery']
+
+// A key with its value, as JSON has them. Postgres would refuse to parse a value with an escaped NUL.
+const PAIR = String.raw`"(?:[^"\\]|\\.)*":"(?:[^"\\]|\\.)*"`
 
 function statements(schema: string): string[] {
   const id = 'text collate "C"'
@@ -49,6 +55,14 @@ function statements(schema: string): string[] {
   const openOfOld = 'owner = old.owner and created_at = old.created_at and run_id = old.run_id'
   const ofOld = 'session_id = old.session_id and updated_at = old.ended_at and run_id = old.run_id'
   const countAgain = `delete from ${table('run_total')} where span = old.ended_at / ${COUNTED_TOGETHER};`
+  const pairsOf = (text: string) => `"${schema}".metadata_pairs(${text})`
+  const labelled = ['owner', 'created_at', 'run_id', 'registry', 'kind', 'name']
+  const addMetadata = (of: string, from: string) =>
+    add(
+      'run_metadata',
+      [...labelled, 'pair'],
+      `select ${labelled.map((name) => `${of}.${name}`).join(', ')}, pair from ${from}${pairsOf(`${of}.metadata`)} pair`
+    )
   const trigger = (name: string, when: string, body: string) => [
     `create function "${schema}".${name}() returns trigger language plpgsql as $$ begin ${body} return null; end $$`,
     `create trigger ${name} after ${when} execute function "${schema}".${name}()`
@@ -62,6 +76,13 @@ function statements(schema: string): string[] {
     `create table ${table('run_end')} (run_id ${id} not null, registry ${id} not null, kind ${id} not null, name ${id} not null,
       session_id ${id} not null, owner ${id} not null, user_id ${id}, created_at bigint not null, updated_at bigint not null, status ${id} not null,
       bytes bigint not null, file_bytes bigint not null)`,
+    // The first bytes of a digest: an index cannot have values of any length.
+    `create function "${schema}".metadata_pairs(metadata text) returns setof bytea language sql immutable strict as $$
+      select distinct substr(sha256(convert_to(found[1], 'UTF8')), 1, ${PAIR_BYTES}) from regexp_matches(metadata, '${PAIR}', 'g') found $$`,
+    `create table ${table('run_metadata')} (owner ${id} not null, pair bytea not null, created_at bigint not null, run_id ${id} not null,
+      registry ${id} not null, kind ${id} not null, name ${id} not null)`,
+    addMetadata('r', `${run} r cross join lateral `),
+    `alter table ${table('run_metadata')} add primary key (owner, pair, created_at, run_id) include (registry, kind, name)`,
     add('run_open', OPEN, `select ${OPEN.join(', ')} from ${run} where ended_at is null`),
     add(
       'run_end',
@@ -86,7 +107,8 @@ function statements(schema: string): string[] {
     ...trigger(
       'run_added',
       `insert on ${run} for each row`,
-      `if new.ended_at is null then ${addOpen}; else ${addEnded}; end if;`
+      `if new.ended_at is null then ${addOpen}; else ${addEnded}; end if;
+      if new.metadata is not null then ${addMetadata('new', '')}; end if;`
     ),
     ...trigger(
       'run_went_on',
@@ -109,6 +131,9 @@ function statements(schema: string): string[] {
       else
         delete from ${table('run_end')} where ${ofOld};
         ${countAgain}
+      end if;
+      if old.metadata is not null then
+        delete from ${table('run_metadata')} where pair = any(array(select ${pairsOf('old.metadata')})) and ${openOfOld};
       end if;`
     ),
     ...REPLACED.map((name) => `drop index ${table(name)}`),
@@ -129,6 +154,10 @@ function statements(schema: string): string[] {
     `drop index ${table('session_message_turn')}`,
     // The sweep looks at a session in use once in the time for which unused ones are kept.
     `alter table ${table('session')} add column checked_at bigint`,
+    // Each turn changes them, so that they have no more than they need; those of a runnable are in order too.
+    index('session_newest', 'session (owner, updated_at) where listed = 1'),
+    index('session_named', 'session (owner, registry, kind, name, updated_at) where listed > 0'),
+    `drop index ${table('session_listed')}`,
     index('session_aged', 'session ((coalesce(checked_at, created_at)))'),
     `drop index ${table('session_oldest')}`,
     index('webhook_delivery_of_registry', 'webhook_delivery (registry, seq)'),

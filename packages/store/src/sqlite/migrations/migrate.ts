@@ -21,6 +21,7 @@ import { addRunStats } from './0016-run-stats.ts'
 import { addQueueLines } from './0017-queue-lines.ts'
 import { addRunFormat } from './0018-run-format.ts'
 import { addSessionSettings } from './0019-session-settings.ts'
+import { indexNamedSessions } from './0020-named-sessions.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -42,7 +43,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016-run-stats': { up: addRunStats },
   '0017-queue-lines': { up: addQueueLines },
   '0018-run-format': { up: addRunFormat },
-  '0019-session-settings': { up: addSessionSettings }
+  '0019-session-settings': { up: addSessionSettings },
+  '0020-named-sessions': { up: indexNamedSessions }
 }
 
 // Milliseconds to wait for another program's lock.
