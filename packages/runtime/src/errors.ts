@@ -58,6 +58,12 @@ export const RUN_ERR_MODEL_REFUSED = createError(
   'The model provider refused the call',
   502
 )
+/** The model provider refused the prompt as too long; a retry would fail too. */
+export const RUN_ERR_CONTEXT_OVERFLOW = createError(
+  'RUN_ERR_CONTEXT_OVERFLOW',
+  'The conversation does not fit into the context window of the model; begin a new session, or shorten the input',
+  413
+)
 /** The model provider answered 401 or 403, or its package found no API key; then the package's error is the `cause`. */
 export const RUN_ERR_MODEL_AUTH = createError(
   'RUN_ERR_MODEL_AUTH',

@@ -33,7 +33,8 @@ const TYPES: Readonly<Record<string, SessionError['type']>> = {
 /** The error of a run. The protocol has no field for its code. */
 export function toSessionError(error: ToolError): SessionError {
   const { code } = error
-  const failed = code.startsWith('RUN_ERR_MODEL_') ? 'model_request_failed_error' : 'unknown_error'
+  const isOfModel = code.startsWith('RUN_ERR_MODEL_') || code === 'RUN_ERR_CONTEXT_OVERFLOW'
+  const failed = isOfModel ? 'model_request_failed_error' : 'unknown_error'
   return { type: TYPES[code] ?? failed, message: textOfError(error), retry_status: { type: 'exhausted' } }
 }
 

@@ -14,6 +14,10 @@ const call = { toolCallId: Type.String(), toolName: Type.String() }
 const durationMs = Type.Number({ description: 'Milliseconds' })
 const sessionId = Type.String()
 const ModelFinishSchema = Type.Union([FinishReasonSchema, Type.Literal('tool-calls')])
+const section = Type.Object({
+  hash: Type.String({ description: 'Equal for the same bytes' }),
+  tokens: Type.Number({ description: 'Estimated' })
+})
 const modelCall = {
   step: Type.Integer(),
   attempt: Type.Integer(),
@@ -40,6 +44,22 @@ export const EVENT_SCHEMAS = {
     error: ToolErrorSchema,
     usage: Type.Optional(UsageSchema),
     durationMs
+  }),
+  'context.assembled': event({
+    step: Type.Integer(),
+    provider: Type.String(),
+    model: Type.String(),
+    tools: section,
+    system: section,
+    history: section,
+    tail: section
+  }),
+  'context.overflow': event({
+    provider: Type.String(),
+    model: Type.String(),
+    limit: Type.Optional(
+      Type.Integer({ description: 'Tokens that the model takes, where its provider tells' })
+    )
   }),
   'tool.call': event({ ...call, args: Type.Unknown() }),
   'tool.result': event({ ...call, result: Type.Unknown(), durationMs }),

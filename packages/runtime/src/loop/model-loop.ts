@@ -1,4 +1,9 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt
+} from '@ai-sdk/provider'
 import {
   addUsage,
   findChoiceFault,
@@ -14,6 +19,7 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
+import { describePrompt } from '../context/describe-prompt.ts'
 import { splitSystem, toStepPrompt } from '../context/step-prompt.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
@@ -101,6 +107,8 @@ export class ModelLoop implements ModelHost {
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
   readonly #marks: CacheMarks | undefined
+  // The prompt as the turn began.
+  readonly #first: LanguageModelV4Prompt
   readonly journal: LoopJournal | undefined
   readonly #steering: LoopSteering | undefined
   readonly #callerChoice: CallerChoice | undefined
@@ -124,6 +132,7 @@ export class ModelLoop implements ModelHost {
     this.#sections = sections
     this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
+    this.#first = turn.prompt
     this.#marks = plan.cache === false ? undefined : new CacheMarks(plan.cache, host, turn.prompt)
     this.#maxSteps = plan.maxSteps
     this.#steering = steering && new LoopSteering(steering, turn)
@@ -221,7 +230,14 @@ export class ModelLoop implements ModelHost {
       options.tools = tools.forModel
       if (toolChoice !== undefined) options.toolChoice = toModelChoice(toolChoice)
     }
-    this.#marks?.mark(options, model, changes?.messages !== undefined)
+    const isOwn = changes?.messages !== undefined
+    this.events.emit('context.assembled', () => ({
+      step: index,
+      provider: model.provider,
+      model: model.modelId,
+      ...describePrompt(options, isOwn ? undefined : this.#first)
+    }))
+    this.#marks?.mark(options, model, isOwn)
     const call = { host: this, model, tools, options, index, earlier }
     const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
     return { index, step, tools }

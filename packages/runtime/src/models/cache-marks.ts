@@ -10,6 +10,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import type { RunContext, RunnableKind } from '@svc/contract'
 import { nameOf } from '../checks/option-errors.ts'
 import { tokensOfMessage, tokensOfTools } from '../context/estimate-tokens.ts'
+import { hasSystem, placesIn } from '../context/prompt-places.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { nameOfProvider } from './model.ts'
 
@@ -98,8 +99,12 @@ export class CacheMarks {
     const { prompt, tools, providerOptions } = options
     if (isMarked(providerOptions) || (isOwn && prompt.some(hasMarks))) return
     const from = firstWorthMarking(prompt, tokensOfTools(tools))
-    const places = new Set([prompt[0]?.role === 'system' ? 0 : -1])
-    if (!isOwn) for (const place of this.#historyIn(prompt)) places.add(place)
+    const places = new Set([hasSystem(prompt) ? 0 : -1])
+    if (!isOwn) {
+      // Where the history ends, and where it ended a turn ago: Anthropic looks back 20 blocks only, which a turn may exceed.
+      const { lastTurn, asked } = placesIn(prompt, this.#first)
+      places.add(lastTurn - 1).add(asked - 1)
+    }
     // A step without tools is the last one.
     if (tools !== undefined) places.add(prompt.length - 1)
     const marked = [...prompt]
@@ -111,24 +116,11 @@ export class CacheMarks {
     options.prompt = marked
   }
 
-  // Where the history ends, and where it ended a turn ago: Anthropic looks back 20 blocks only, which a turn may exceed.
-  #historyIn(prompt: LanguageModelV4Prompt): number[] {
-    const first = this.#first
-    const shift = Number(prompt[0]?.role === 'system') - Number(first[0]?.role === 'system')
-    const asked = first.findLastIndex(isUser)
-    const before = first.slice(0, Math.max(asked, 0)).findLastIndex(isUser)
-    return [before - 1 + shift, asked - 1 + shift]
-  }
-
   #markOf(vendor: 'anthropic' | 'bedrock'): SharedV4ProviderOptions {
     if (vendor === 'bedrock') return { bedrock: { cachePoint: { type: 'default' } } }
     const { ttl } = this.#options
     return { anthropic: { cacheControl: { type: 'ephemeral', ...(ttl !== undefined && { ttl }) } } }
   }
-}
-
-function isUser({ role }: LanguageModelV4Message): boolean {
-  return role === 'user'
 }
 
 function vendorOf({ provider, modelId }: LanguageModelV4): 'anthropic' | 'bedrock' | 'openai' | undefined {

@@ -1,5 +1,6 @@
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import {
+  RUN_ERR_CONTEXT_OVERFLOW,
   RUN_ERR_MODEL_AUTH,
   RUN_ERR_MODEL_FAILED,
   RUN_ERR_MODEL_RATE_LIMITED,
@@ -7,6 +8,7 @@ import {
   RUN_ERR_MODEL_UNREACHABLE,
   RUN_ERR_SCRIPT_OVER
 } from '../errors.ts'
+import { overflowOf, type Overflow } from './overflow.ts'
 
 /**
  * The wait a response requests, in milliseconds, by `retry-after-ms` or `retry-after` (seconds or an HTTP date, RFC 9110
@@ -37,6 +39,8 @@ export interface ModelFault {
   error: Error
   /** True if a retry may succeed. */
   transient: boolean
+  /** Set if the prompt is too long for the model. */
+  overflow?: Overflow
   /** The provider's requested wait, in milliseconds. */
   retryAfter?: number
   /** Safe for the log. */
@@ -54,6 +58,8 @@ export interface FaultDetails {
   host?: string
   /** The provider's own word for why the model stopped. */
   finishReason?: string
+  /** The tokens that the model takes, if the prompt was too long and the provider told it. */
+  limit?: number
 }
 
 /** The end of an answer that is none, such as Gemini's `MALFORMED_FUNCTION_CALL`: another try may have one. */
@@ -100,6 +106,11 @@ export function toModelFault(thrown: unknown): ModelFault {
     return fault(new RUN_ERR_MODEL_AUTH(cause && { cause }), false)
   }
   if (statusCode === 429) return fault(new RUN_ERR_MODEL_RATE_LIMITED(), true)
+  const overflow = overflowOf({ statusCode, codes: chain.flatMap(codesOf), texts: chain.flatMap(textsOf) })
+  if (overflow !== undefined) {
+    if (overflow.limit !== undefined) details.limit = overflow.limit
+    return { ...fault(new RUN_ERR_CONTEXT_OVERFLOW(), false), overflow }
+  }
   if (statusCode === 401 || statusCode === 403) return fault(new RUN_ERR_MODEL_AUTH(), false)
   if (statusCode !== undefined) {
     return statusCode >= 500
@@ -152,6 +163,15 @@ function isNetworkFault({ isRetryable, code, name, message }: Loose): boolean {
 
 function wordsOf({ code, type }: Loose): string[] {
   return [code, type].filter(isWord)
+}
+
+function codesOf({ code, type }: Loose): string[] {
+  return [code, type].filter((each) => typeof each === 'string')
+}
+
+// Some providers answer without an error object, and one with the text in its place.
+function textsOf({ message, responseBody, error }: Loose): unknown[] {
+  return [message, responseBody, error]
 }
 
 // Words without digits cannot be a key.

@@ -11,6 +11,7 @@ import { AnswerGuard, type ModelGuard, type RunGuard } from '../guards/guard.ts'
 import { CallReport, retryDelay, type StepCall } from './call-report.ts'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
 import type { MadeParts } from './made-parts.ts'
+import type { Overflow } from './overflow.ts'
 import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 
@@ -224,6 +225,12 @@ export class ModelStep {
     return needsNone(tool, host.approval) ? part : { ...part, mayAsk: true }
   }
 
+  #tellOverflow({ limit }: Overflow): void {
+    const { host, model } = this.#call
+    const { provider, modelId } = model
+    host.events.emit('context.overflow', () => ({ provider, model: modelId, ...defined({ limit }) }))
+  }
+
   #leave(): void {
     this.#guard.expectNothing()
     this.#off?.()
@@ -239,9 +246,10 @@ export class ModelStep {
     if (usage !== undefined) this.#lost = addUsage(usage, this.#lost)
     const fault = toFault(err, this.answer)
     const delay = retryDelay(fault, this.#attempt, retry)
-    const { error, details } = fault
+    const { error, details, overflow } = fault
     const { code } = error as Error & { code?: string }
     this.#report?.fail(error, usage)
+    if (overflow !== undefined) this.#tellOverflow(overflow)
     context.log.warn(
       { runId: context.runId, step, attempt: this.#attempt, delay, code, ...details },
       'model call failed'

@@ -48,6 +48,8 @@ t.test('every documented event has a schema, those of model calls included', asy
       'browser.done',
       'browser.error',
       'browser.step',
+      'context.assembled',
+      'context.overflow',
       'memory.error',
       'memory.extract',
       'memory.stored',
@@ -218,7 +220,9 @@ t.test('teams and workflows emit their choices and answers', async (t) => {
     context
   )
   const emitted = seen.flatMap(({ event, payload: { kind, name, source, text = '' } }) =>
-    event.startsWith('model.') ? [] : [[event, kind, name, (source as string[] | undefined)?.join('/'), text]]
+    /^(?:model|context)\./.test(event)
+      ? []
+      : [[event, kind, name, (source as string[] | undefined)?.join('/'), text]]
   )
   t.strictSame(emitted, [
     ['run.start', 'workflow', 'flow', undefined, ''],

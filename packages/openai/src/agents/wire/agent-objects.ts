@@ -131,6 +131,7 @@ const CODES: Readonly<Record<string, string>> = {
   RUN_ERR_MODEL_UNREACHABLE: 'connection_failed',
   RUN_ERR_MODEL_STREAM_BROKEN: 'connection_failed',
   RUN_ERR_MODEL_REFUSED: 'invalid_request',
+  RUN_ERR_CONTEXT_OVERFLOW: 'invalid_request',
   RUN_ERR_MODEL_AUTH: 'authentication_error',
   RUN_ERR_FIRST_TOKEN_TIMEOUT: 'request_timeout',
   RUN_ERR_TOKEN_TIMEOUT: 'request_timeout',
