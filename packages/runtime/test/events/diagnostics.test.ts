@@ -22,9 +22,15 @@ t.test('events on the bus and on channels are the same object', async (t) => {
   await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
   t.strictSame(
     published.map(([name]) => name),
-    ['run.start', 'model.call', 'run.stream.chunk', 'run.stream.chunk', 'model.result', 'run.complete'].map(
-      (name) => `svc:${name}`
-    )
+    [
+      'run.start',
+      'context.assembled',
+      'model.call',
+      'run.stream.chunk',
+      'run.stream.chunk',
+      'model.result',
+      'run.complete'
+    ].map((name) => `svc:${name}`)
   )
   for (const [index, [, message]] of published.entries()) t.equal(message, onBus[index])
 })

@@ -42,6 +42,7 @@ t.test(
     await collect(agent.stream(`Is it ${key}?`, context))
     t.strictSame(emitted, [
       '<run.start>',
+      '<context.assembled>',
       '<model.call>',
       'It is ',
       '[redacted]',
@@ -53,6 +54,7 @@ t.test(
       '<model.result>',
       '<tool.call>',
       '<tool.error>',
+      '<context.assembled>',
       '<model.call>',
       'caller: [redacted]',
       '<model.result>',
@@ -66,7 +68,7 @@ t.test(
 t.test('without a key every chunk is emitted at once', async (t) => {
   const { context, emitted } = listen(t, {})
   await collect(makeAgent({ text: ['a', 'sk-', 'b'] }).agent.stream('Hi', context))
-  t.strictSame(emitted.slice(2, -2), ['a', 'sk-', 'b'])
+  t.strictSame(emitted.slice(3, -2), ['a', 'sk-', 'b'])
 })
 
 t.test('an answer emitted as a whole is complete', async (t) => {

@@ -11,11 +11,12 @@ import { VENDORS } from '../helpers/vendors/vendors.ts'
 
 const faultOf = (thrown: unknown) => {
   const { error, transient, overflow } = toModelFault(thrown)
-  return {
-    ...(error as Error & { code: string; statusCode: number; retryable: boolean }),
-    transient,
-    overflow
+  const { code, statusCode, retryable } = error as Error & {
+    code: string
+    statusCode: number
+    retryable: boolean
   }
+  return { code, statusCode, retryable, transient, overflow }
 }
 const OVERFLOW = { code: 'RUN_ERR_CONTEXT_OVERFLOW', statusCode: 413, retryable: false, transient: false }
 
@@ -76,7 +77,7 @@ t.test('what is none stays what it is', async (t) => {
     code: 'RUN_ERR_MODEL_REFUSED'
   })
   t.match(faultOf({ statusCode: 401, message: TEXTS[0]![0] }), { code: 'RUN_ERR_MODEL_AUTH' })
-  const endless = `${'prompt is too long'.repeat(100_000)}`
+  const endless = 'prompt is too long'.repeat(100_000)
   t.match(faultOf({ statusCode: 400, message: endless.slice(1) }), OVERFLOW)
   const huge = { statusCode: 400, message: `maximum context length is ${'9'.repeat(400)} tokens` }
   t.strictSame(faultOf(huge).overflow, {}, 'a limit that is no number of tokens')
