@@ -16,6 +16,7 @@ export {
   answerInputs,
   cancelActiveRun,
   findActiveRun,
+  readConversation,
   requireRunOf,
   runsOfConversation,
   startUnlessWaiting,

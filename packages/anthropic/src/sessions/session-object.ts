@@ -1,13 +1,10 @@
-import { addUsage, ZERO_USAGE, type Principal, type StoredSession, type Usage } from '@svc/contract'
-import { toRunnableId, type WireSurface } from '@svc/surface'
+import { type Principal, type StoredSession, type Usage } from '@svc/contract'
+import { readConversation, toRunnableId, type WireSurface } from '@svc/surface'
 import { toSessionAgent, toThreadAgent } from '../agents/agent-object.ts'
 import { ENVIRONMENT } from '../environments/environment-routes.ts'
 import { toModelUsage } from '../projection/outcomes.ts'
 import { readSettings, type ManagedSettings } from './session-settings.ts'
 import type { SessionObject } from './session-schemas.ts'
-
-// Runs of a session whose tokens are added up.
-const MAX_RUNS = 1_000
 
 /** A session as the protocol has it, without its tokens. */
 export async function toSessionObject(
@@ -57,20 +54,10 @@ export async function statusOf(
 export async function toWholeSession(
   surface: WireSurface,
   stored: StoredSession,
-  { sub: owner }: Principal
+  caller: Principal
 ): Promise<SessionObject> {
-  const { runs, exposed } = surface
-  const { kind, name, sessionId } = stored
   const object = await toSessionObject(surface, stored)
-  const page = await runs.stores.runs.listChanged({
-    owner,
-    scope: exposed.scope(),
-    sessionId,
-    limit: MAX_RUNS
-  })
-  let usage: Usage = ZERO_USAGE
-  for (const run of page.runs)
-    if (run.kind === kind && run.name === name) usage = addUsage(usage, run.stats?.usage)
+  const { usage } = await readConversation(surface, stored, caller)
   return { ...object, usage: toUsage(usage) }
 }
 

@@ -69,6 +69,11 @@ t.test('a session is created, streamed, listed, changed and deleted', async (t) 
   const ofTurn = await collect(sessions.turns.items.list(turn.id, { session_id: session.id, order: 'asc' }))
   t.same(ofTurn.map(textOf), ['Hi', 'Hello'])
   t.same((await sessions.subagents.list(session.id)).data, [])
+  t.match(
+    (await sessions.retrieve(session.id)).usage,
+    { input_tokens: 20, output_tokens: 3, total_tokens: 23 },
+    'the tokens of a session are those of its turns'
+  )
 
   const changed = await sessions.update(session.id, { metadata: { order: '8' } })
   t.same(changed.metadata, { order: '8' })

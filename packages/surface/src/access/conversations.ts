@@ -1,14 +1,17 @@
 import {
+  addUsage,
   codeOf,
   isLateAnswer,
   isTerminalStatus,
+  ZERO_USAGE,
   type ApprovalAnswer,
   type InputAnswer,
   type Principal,
   type RunInput,
   type Runnable,
   type RunSummary,
-  type StoredSession
+  type StoredSession,
+  type Usage
 } from '@svc/contract'
 import { RUN_ERR_INPUT_NOT_FOUND, RUN_ERR_NOT_FOUND, RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
 import type { Run, RunEngine } from '@svc/registry'
@@ -43,7 +46,33 @@ export async function findActiveRun(
   principal: Principal
 ): Promise<RunSummary | undefined> {
   const active = await activeRunOf(access, reference, principal)
-  return active ?? findAccepted(access, reference, principal)
+  if (active !== undefined) return active
+  return firstUnfinished(access, await runsOfConversation(access, reference, principal, LOOKED_AT))
+}
+
+// Runs of a conversation whose tokens are added up.
+const COUNTED = 1_000
+
+/** What the records of its runs say of a conversation. */
+export interface ConversationState {
+  /** As `findActiveRun` finds it. */
+  readonly active: RunSummary | undefined
+  /** The tokens of its last 1,000 runs, as far as they have ended. */
+  readonly usage: Usage
+}
+
+/** The run under way in a conversation of the caller, and its tokens. @throws as `findActiveRun` */
+export async function readConversation(
+  access: ConversationAccess,
+  reference: SessionReference | StoredSession,
+  principal: Principal
+): Promise<ConversationState> {
+  const active = await activeRunOf(access, reference, principal)
+  const runs = await runsOfConversation(access, reference, principal, COUNTED)
+  return {
+    active: active ?? (await firstUnfinished(access, runs)),
+    usage: runs.reduce((sum, { stats }) => addUsage(sum, stats?.usage), ZERO_USAGE)
+  }
 }
 
 async function activeRunOf(
@@ -63,12 +92,10 @@ async function activeRunOf(
 }
 
 // A run enters its session when it has its turn; until then only its record names the session.
-async function findAccepted(
+async function firstUnfinished(
   access: ConversationAccess,
-  reference: SessionReference,
-  principal: Principal
+  runs: readonly RunSummary[]
 ): Promise<RunSummary | undefined> {
-  const runs = await runsOfConversation(access, reference, principal, LOOKED_AT)
   for (const { runId, status } of runs) {
     // What a crash left may still stand in lists as under way.
     const run = isTerminalStatus(status) ? undefined : await access.runs.find(runId)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { codeOf, type Runnable, type StoredSession } from '@svc/contract'
+import { codeOf, ZERO_USAGE, type Runnable, type StoredSession } from '@svc/contract'
 import { RUN_ERR_KEY_REUSED } from '@svc/contract/errors'
 import {
   beginSession,
@@ -74,7 +74,12 @@ export async function createSession(
 }
 
 function asCreated({ session, settings }: TurnContext): AgentSession {
-  return toAgentSession(session, settings, { status: 'idle', required: [], at: session.createdAt })
+  return toAgentSession(session, settings, {
+    status: 'idle',
+    required: [],
+    at: session.createdAt,
+    usage: ZERO_USAGE
+  })
 }
 
 // A session that nobody knows of is removed where its first turn is refused; one with a key is that of the repeated request.

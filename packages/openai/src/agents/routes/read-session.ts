@@ -1,5 +1,19 @@
-import { isTerminalStatus, type Principal, type SessionSettings, type StoredSession } from '@svc/contract'
-import { findActiveRun, findSession, partsOf, type Admit, type SessionTurn } from '@svc/surface'
+import {
+  isTerminalStatus,
+  type Principal,
+  type RunSummary,
+  type SessionSettings,
+  type StoredSession,
+  type Usage
+} from '@svc/contract'
+import {
+  findActiveRun,
+  findSession,
+  partsOf,
+  readConversation,
+  type Admit,
+  type SessionTurn
+} from '@svc/surface'
 import type { Surface } from '../../surface.ts'
 import { TurnProjection, type TurnContext } from '../projection/turn-projection.ts'
 import type { AgentSession } from '../wire/agent-schemas.ts'
@@ -46,18 +60,38 @@ export async function readTurn(
   return turn
 }
 
-/** The present state of a session. @throws RUN_ERR_STORE */
+/** The present state of a session, with the tokens of its turns. @throws RUN_ERR_STORE */
 export async function readSession(
   surface: Surface,
   context: TurnContext,
   caller: Principal
 ): Promise<AgentSession> {
+  const { active, usage } = await readConversation(surface, context.session, caller)
+  return toPresent(surface, context, active, usage)
+}
+
+/** A session of a list: its tokens are not counted. @throws RUN_ERR_STORE */
+export async function readListed(
+  surface: Surface,
+  context: TurnContext,
+  caller: Principal
+): Promise<AgentSession> {
+  return toPresent(surface, context, await findActiveRun(surface, context.session, caller))
+}
+
+async function toPresent(
+  surface: Surface,
+  context: TurnContext,
+  active: RunSummary | undefined,
+  usage?: Usage
+): Promise<AgentSession> {
   const { session, settings } = context
-  const active = await findActiveRun(surface, session, caller)
-  if (active === undefined)
-    return toAgentSession(session, settings, { status: 'idle', required: [], at: session.updatedAt })
+  if (active === undefined) {
+    const state = { status: 'idle', required: [], at: session.updatedAt, usage } as const
+    return toAgentSession(session, settings, state)
+  }
   const turn = active.status === 'input-required' ? await readTurn(surface, context, active) : undefined
   const required = [...(turn?.required.values() ?? [])]
   const status = required.length > 0 ? 'requires_action' : 'in_progress'
-  return toAgentSession(session, settings, { status, required, at: active.updatedAt })
+  return toAgentSession(session, settings, { status, required, at: active.updatedAt, usage })
 }

@@ -15,7 +15,7 @@ import type { AgentSession } from '../wire/agent-schemas.ts'
 import { requireAgent } from './agent-routes.ts'
 import { createSession } from './create-session.ts'
 import { toPage, toPageQuery } from './pages.ts'
-import { contextOf, readSession, requireContext } from './read-session.ts'
+import { contextOf, readListed, readSession, requireContext } from './read-session.ts'
 import {
   CreateSessionSchema,
   REPLIES,
@@ -154,7 +154,7 @@ async function listSessions(
   }
   const items: AgentSession[] = []
   for (const session of found.slice(0, limit))
-    items.push(await readSession(surface, await contextOf(surface, session), caller))
+    items.push(await readListed(surface, await contextOf(surface, session), caller))
   return toPage({ items, hasMore: found.length > limit }, after)
 }
 

@@ -66,12 +66,14 @@ export interface SessionState {
   readonly required: readonly RequiredAction[]
   /** When something last happened; milliseconds since the epoch. */
   readonly at: number
+  /** Of its turns; undefined where they are not counted. */
+  readonly usage?: Usage | undefined
 }
 
 export function toAgentSession(
   { kind, name, sessionId, createdAt, metadata }: StoredSession,
   settings: AgentSettings,
-  { status, required, at }: SessionState
+  { status, required, at, usage }: SessionState
 ): AgentSession {
   return {
     id: sessionId,
@@ -84,7 +86,7 @@ export function toAgentSession(
     environment: { type: 'none' },
     error: null,
     metadata: { ...metadata },
-    usage: null,
+    usage: toUsage(usage),
     vault_ids: []
   }
 }
