@@ -22,7 +22,7 @@ import { createSweeps, Removals } from './maintenance/create-sweeps.ts'
 import { createFileSweep } from './maintenance/sweep-files.ts'
 import { resolveOptions, type StoreOptions } from './options.ts'
 import { openPostgres } from './postgres/open-postgres.ts'
-import { findForks, findLeaf, forkSession, requireTurn } from './rows/session-branches.ts'
+import { findBase, findForks, findLeaf, forkSession, requireTurn } from './rows/session-branches.ts'
 import { createSession, findSession, listSessions } from './rows/session-lists.ts'
 import type { SessionEntry } from './runs/run-write.ts'
 import { openSqlite } from './sqlite/open-sqlite.ts'
@@ -84,6 +84,10 @@ export function createSessionIndex(
         return isForked ? findSession(trx, sessionKeyText({ ...key, sessionId })) : undefined
       }),
     forks: (key) => findForks(db, sessionKeyText(key)),
+    async sharedBefore(key) {
+      const base = await findBase(db, sessionKeyText(key))
+      return base && formatMessageCursor(base.first_seq)
+    },
     async messages(key, { before: cursor, branch, limit, ...how }): Promise<MessagePage> {
       const sessionKey = sessionKeyText(key)
       const before = cursor === undefined ? undefined : parseMessageCursor(cursor)

@@ -134,6 +134,14 @@ export function sessionTreeContract(t: ContractTest, make: MakeStore<IndexStores
     const fork = { ...key, sessionId: 'f' }
     await save(stores, 'd', undefined, { of: fork })
     t.same(await before('d', fork), ['a', 'b'])
+    const shared = await stores.sessionIndex.sharedBefore(fork)
+    const { messages } = await stores.sessionIndex.messages(fork, { limit: 9, before: shared! })
+    t.same(
+      [...new Set(messages.map(({ turnId }) => turnId))],
+      ['a', 'b'],
+      'what it shares with the other one'
+    )
+    t.equal(await stores.sessionIndex.sharedBefore(key), undefined)
   })
 
   test('pages through any branch, and shows where it divides', async (t, stores) => {

@@ -75,7 +75,7 @@ const isKept = (event: StreamEvent): event is SessionEvent => 'id' in event
 async function eventsOfTurn(
   surface: Pick<WireSurface, 'runs'>,
   session: StoredSession,
-  { runId, ordinal }: SessionTurn,
+  { runId, ordinal, isInherited }: SessionTurn,
   threadId?: string
 ): Promise<SessionEvent[]> {
   const events = new RunEvents()
@@ -85,7 +85,7 @@ async function eventsOfTurn(
       const shown = showTo(each, threadId)
       if (shown !== undefined && isKept(shown)) all.push(shown)
     }
-  if (ordinal !== undefined) return all
+  if (ordinal !== undefined || isInherited) return all
   // It waits for its turn.
   return all.flatMap((event) => (event.type === 'user.message' ? { ...event, processed_at: null } : []))
 }

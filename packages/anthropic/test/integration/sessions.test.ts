@@ -328,3 +328,27 @@ t.test('a stream tells that its session is deleted, and ends', async (t) => {
     t.equal(events.length, 1)
   }
 })
+
+t.test('a fork has the events of the session that it continues', async (t) => {
+  const { app, client } = await sessionsApp(t, greeter)
+  const { sessions } = client.beta
+  const initial_events = [{ type: 'user.message' as const, content: [{ type: 'text' as const, text: 'Hi' }] }]
+  const { id } = await sessions.create({ agent: 'greeter', environment_id: 'env_service', initial_events })
+  const inherited = await untilIdle(client, id)
+  const key = {
+    registry: 'global',
+    kind: 'agent',
+    name: 'greeter',
+    owner: 'anonymous',
+    sessionId: id
+  } as const
+  const fork = await app.runs.sessions.fork(key)
+  t.same(await readAll(sessions.events.list(fork.sessionId, { limit: 2 })), inherited)
+  await sessions.events.send(fork.sessionId, { events: initial_events })
+  await untilIdle(client, fork.sessionId, 2)
+  const all = await readAll(sessions.events.list(fork.sessionId, { limit: 5 }))
+  t.same(all.slice(0, inherited.length), inherited)
+  t.same(said(all), ['Hello', 'Again'])
+  const reversed = await readAll(sessions.events.list(fork.sessionId, { limit: 5, order: 'desc' }))
+  t.same(reversed, all.toReversed())
+})

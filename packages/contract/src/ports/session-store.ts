@@ -380,6 +380,8 @@ export interface SessionIndex {
   fork(key: SessionKey, sessionId: string, atTurn?: string): Awaitable<StoredSession | undefined>
   /** The forks of a session that exist, and theirs. */
   forks(key: SessionKey): Awaitable<SessionKey[]>
+  /** The cursor of the page that ends with what a session has of the one it is a fork of; undefined if it is no fork. */
+  sharedBefore(key: SessionKey): Awaitable<string | undefined>
   /** The runs that entered after this ordinal, at most `limit`, in order. They may have been removed. */
   runs(key: SessionKey, after: number, limit: number): Awaitable<SessionRun[]>
   /** The runs that entered before this ordinal, at most `limit`, the last one first. They may have been removed. */

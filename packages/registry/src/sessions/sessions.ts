@@ -353,6 +353,11 @@ export class Sessions {
     return this.#require().forks(key)
   }
 
+  /** The cursor of the page that ends with what a session has of the one it is a fork of; undefined if it is no fork. @throws as `list` */
+  async sharedBefore(key: SessionKey): Promise<string | undefined> {
+    return this.#require().sharedBefore(key)
+  }
+
   /**
    * Follows a session over all its runs, in the order of their turns, with future ones, until the signal aborts.
    * @param after the id of a part; default the beginning of the run under way, or of the next one

@@ -6,8 +6,10 @@ import { partsOfTurn, readPresent, readTurn, readTurns, type Exposed, type Turn 
 /** A turn of a session: a run. */
 export interface SessionTurn {
   readonly runId: string
-  /** Its place in the session; undefined while it waits for its turn. */
+  /** Its place in the session; undefined while it waits for its turn, and of inherited ones. */
   readonly ordinal?: number
+  /** True if it was a turn of the session that this one is a fork of. */
+  readonly isInherited?: true
   /** Undefined if its record is no longer kept. */
   readonly run?: RunSummary
 }
@@ -27,7 +29,7 @@ const MAX_WAITING = 100
 const SEARCHED = 1_000
 
 /**
- * The turns of a session in order, those that wait for their turns as the newest.
+ * The turns of a session in order: first those of the session that it is a fork of, last those that wait for their turns.
  * @param after the run of the turn before the first one
  * @throws RUN_ERR_NOT_FOUND if `after` is no run of the session, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE
  */
@@ -44,11 +46,57 @@ export async function* turnsOfSession(
   const waiting = from !== undefined && order === 'desc' ? [] : await findWaiting(access, session, principal)
   if (order === 'desc') waiting.reverse()
   const at = waiting.findIndex(({ runId }) => runId === after)
-  if (after !== undefined && from === undefined && at < 0) throw new RUN_ERR_NOT_FOUND(after)
-  if (order === 'desc') yield* waiting.slice(at + 1)
-  if (order === 'desc' || after === undefined || from !== undefined)
-    yield* enteredTurns(access, session, order, from ?? (order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER))
-  if (order === 'asc') yield* waiting.slice(at + 1)
+  const isElsewhere = after !== undefined && from === undefined && at < 0
+  const inherited = isElsewhere ? after : undefined
+  if (isElsewhere && !(await isInherited(access, session, after))) throw new RUN_ERR_NOT_FOUND(after)
+  if (order === 'asc') {
+    if (after === undefined || isElsewhere) yield* inheritedTurns(access, session, order, inherited)
+    if (at < 0) yield* enteredTurns(access, session, order, from ?? 0)
+    yield* waiting.slice(at + 1)
+  } else {
+    if (!isElsewhere) yield* waiting.slice(at + 1)
+    if (!isElsewhere) yield* enteredTurns(access, session, order, from ?? Number.MAX_SAFE_INTEGER)
+    yield* inheritedTurns(access, session, order, inherited)
+  }
+}
+
+async function* inheritedTurns(
+  { runs }: TurnAccess,
+  session: StoredSession,
+  order: ListOrder,
+  after: string | undefined
+): AsyncGenerator<SessionTurn, void> {
+  const { sessions } = runs
+  const pages: string[][] = []
+  let before = await sessions.sharedBefore(session)
+  let isFound = after === undefined
+  while (before !== undefined) {
+    const { turns, nextCursor } = await readTurns(sessions, session, {
+      limit: SEARCHED,
+      contents: false,
+      before
+    })
+    const runIds = turns.map(({ runId }) => runId)
+    before = nextCursor ?? undefined
+    if (order === 'asc') pages.unshift(runIds)
+    else
+      for (const runId of runIds.toReversed())
+        if (isFound) yield await findInherited(runs, runId)
+        else isFound = runId === after
+  }
+  for (const runId of pages.flat())
+    if (isFound) yield await findInherited(runs, runId)
+    else isFound = runId === after
+}
+
+async function findInherited(runs: TurnAccess['runs'], runId: string): Promise<SessionTurn> {
+  const run = await runs.find(runId)
+  return { runId, isInherited: true, ...(run !== undefined && { run }) }
+}
+
+async function isInherited({ runs }: TurnAccess, session: StoredSession, runId: string): Promise<boolean> {
+  if ((await runs.sessions.sharedBefore(session)) === undefined) return false
+  return (await runs.stores.sessions.hasTurn?.(session, runId)) === true
 }
 
 async function* enteredTurns(
@@ -119,7 +167,9 @@ export async function findTurn(
   const { runs } = access
   const ordinal = await runs.sessions.ordinalOf(session, runId)
   if (ordinal !== undefined) return toTurn(runId, ordinal, await runs.find(runId))
-  return (await findWaiting(access, session, principal)).find((turn) => turn.runId === runId)
+  const waiting = (await findWaiting(access, session, principal)).find((turn) => turn.runId === runId)
+  if (waiting !== undefined || !(await isInherited(access, session, runId))) return waiting
+  return findInherited(runs, runId)
 }
 
 function toTurn(runId: string, ordinal: number, run: RunSummary | undefined): SessionTurn {

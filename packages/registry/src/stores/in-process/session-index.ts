@@ -147,6 +147,10 @@ export function createInProcessSessionIndex(
         sessionId
       }))
     },
+    sharedBefore(key) {
+      const at = sessions.get(sessionKeyText(key))?.tree.forkedAt
+      return at === undefined ? undefined : formatMessageCursor(at)
+    },
     runs(key, after, limit) {
       const { first = 0, runIds = [] } = sessions.get(sessionKeyText(key))?.runsAfter(after, limit) ?? {}
       return runIds.map((runId, at) => ({ ordinal: first + at, runId }))

@@ -43,6 +43,11 @@ export class TurnTree {
     return (this.newest?.first ?? 0) > this.#base
   }
 
+  /** The number that stands for the place of the fork; undefined if the session is none. */
+  get forkedAt(): number | undefined {
+    return this.#base === 0 ? undefined : this.#base + 1
+  }
+
   get length(): number {
     return this.#turns.length
   }
