@@ -1,3 +1,4 @@
+import { createInProcessStores } from '@svc/registry'
 import type OpenAI from 'openai'
 import type { AgentSession, AgentSessionEvent } from 'openai/resources/beta/agents/agents'
 import t from 'tap'
@@ -173,6 +174,53 @@ t.test('approvals are required actions, and calls of the service have their outp
   await until(() => sessions.retrieve(id), isIdle)
   const [, denied] = await collect(sessions.items.list(id, { limit: 2 }))
   t.match(denied, { type: 'mcp_call', status: 'failed', error: { code: 'RUN_ERR_APPROVAL_DENIED' } })
+})
+
+t.test('an answer that two clients give at once is taken from both', async (t) => {
+  const { add } = supportAgent([
+    { toolCalls: [{ toolName: 'locate', args: {}, toolCallId: 'c1' }] },
+    { toolCalls: [{ toolName: 'send', args: { to: 'ada' }, toolCallId: 's1' }] },
+    'Done'
+  ] as never)
+  const stores = createInProcessStores()
+  const waiting = new Map<string, () => void>()
+  // Of two answers to an input, the first one counts only when the second has come this far.
+  const answerInput: typeof stores.runs.answerInput = async (...given) => {
+    const rival = waiting.get(given[1])
+    rival?.()
+    if (rival === undefined) await new Promise<void>((resolve) => waiting.set(given[1], resolve))
+    return stores.runs.answerInput(...given)
+  }
+  const engine = { stores: { ...stores, runs: { ...stores.runs, answerInput } } }
+  const { client } = await agentsApp(t, { add, engine })
+  const { sessions } = client().beta.agents
+  const { id } = await sessions.create({
+    agent_id: 'support',
+    agent: { tools: [tool] },
+    environment,
+    input: 'Where?'
+  })
+  const call = (await until(() => sessions.retrieve(id), waits)).required_actions[0] as { turn_id: string }
+  const result = {
+    type: 'agent.session.input.tool_result',
+    turn_id: call.turn_id,
+    call_id: 'c1',
+    success: true,
+    output: '{"place":"home"}'
+  }
+  await Promise.all([send(sessions, id, result), send(sessions, id, result)])
+  const { required_actions: actions } = await until(
+    () => sessions.retrieve(id),
+    ({ required_actions: [action] }) => action?.type === 'mcp_approval_request'
+  )
+  const approval = {
+    type: 'agent.session.input.mcp_approval_request_result',
+    request_id: (actions[0] as { request_id: string }).request_id,
+    response: { type: 'mcp_tool_call', decision: 'approve' }
+  }
+  await Promise.all([send(sessions, id, approval), send(sessions, id, approval)])
+  await until(() => sessions.retrieve(id), isIdle)
+  t.equal((await sessions.turns.list(id)).data[0]!.status, 'completed')
 })
 
 t.test('a question is a call of ask_user where the client declares it', async (t) => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Runnable, StartKey } from '@svc/contract'
+import { isDeepStrictEqual } from 'node:util'
+import { defined, type Runnable, type StartKey } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import {
   answerInputs,
@@ -169,7 +170,11 @@ async function answerCall(
       ? ({ action: 'decline' } as const)
       : await answerOfText(surface.runs, inputId, text)
   const answered = await answerInputs(surface, caller, [{ inputId, answer }])
-  if (answered.length === 0) throw new OPENAI_ERR_UNKNOWN_CALL(callId)
+  if (answered.length > 0) return
+  // The same answer came first, from another client or an attempt whose reply was lost: its run may not have logged it yet.
+  const { action, content } = (await surface.runs.findInput(inputId))?.input.answer ?? {}
+  const isRepeated = isDeepStrictEqual(defined({ action, content }), defined({ ...answer }))
+  if (!isRepeated) throw new OPENAI_ERR_UNKNOWN_CALL(callId)
 }
 
 // A request that is sent again, since its reply was lost, has no further effect.
@@ -201,7 +206,9 @@ async function answerApproval(
   if (turn === undefined || found?.input.kind !== 'approval') throw new OPENAI_ERR_UNKNOWN_APPROVAL(requestId)
   const approved = DECISIONS[decision as keyof typeof DECISIONS]
   const answered = await answerInputs(surface, caller, [{ inputId: requestId, answer: { approved } }])
-  const isRepeated = found.input.answer !== null && (found.input.answer.action === 'accept') === approved
-  if (answered.length === 0 && !isRepeated) throw new OPENAI_ERR_UNKNOWN_APPROVAL(requestId)
+  if (answered.length === 0) {
+    const given = (await surface.runs.findInput(requestId))?.input.answer
+    if (!given || (given.action === 'accept') !== approved) throw new OPENAI_ERR_UNKNOWN_APPROVAL(requestId)
+  }
   if (decision === 'cancel') await cancelActiveRun(surface, session, caller)
 }
