@@ -58,6 +58,12 @@ export const OPENAI_ERR_UPGRADE_REQUIRED = createError(
   'Connect with a WebSocket, or ask with POST',
   426
 )
+/** Too many streams of a WebSocket have a response under way. */
+export const OPENAI_ERR_TOO_MANY_STREAMS = createError<[count: number]>(
+  'OPENAI_ERR_TOO_MANY_STREAMS',
+  '%d streams of this connection have a response under way: wait until one has ended',
+  429
+)
 /** A binary frame: events are text. */
 export const OPENAI_ERR_BINARY_FRAME = createError('OPENAI_ERR_BINARY_FRAME', 'Events are text frames', 415)
 /** The WebSocket has been open for an hour. */

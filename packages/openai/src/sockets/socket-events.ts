@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { checkOf, codeOf, findFaults } from '@svc/contract'
 import { decodeJson, quoteName, toRefusal } from '@svc/surface'
 import { OPENAI_ERR_BAD_JSON, OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../errors.ts'
@@ -13,30 +13,33 @@ const CreateEventSchema = Type.Object({
     Type.Union([Type.String(), Type.Array(InputItemSchema, { maxItems: 2_000 }), Type.Null()])
   ),
   generate: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
-  stream_id: Type.Optional(Type.Union([Type.String(), Type.Null()]))
+  stream_id: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()]))
 })
 const isCreateEvent = checkOf(CreateEventSchema)
 
-/** A client event. */
-export type ClientEvent =
-  | {
-      readonly type: 'response.create'
-      readonly body: ResponseBody
-      /** False if the response is only prepared, for those that follow it. */
-      readonly generates: boolean
-    }
-  | { readonly type: 'response.steer'; readonly previous_response_id?: unknown; readonly input?: unknown }
+/** What a client event asks for. */
+export interface CreateEvent {
+  readonly body: ResponseBody
+  /** False if the response is only prepared, for those that follow it. */
+  readonly generates: boolean
+}
 
-/**
- * Reads a client event from a text frame.
- * @param jsonDepth maximum levels of objects and lists
- * @throws OPENAI_ERR_BAD_JSON, OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED
- */
-export function readClientEvent(frame: Buffer, jsonDepth: number): ClientEvent {
-  const value = decodeJson(frame, jsonDepth, OPENAI_ERR_BAD_JSON) as { readonly type?: unknown } | null
-  if (value?.type === 'response.steer') return value as ClientEvent
-  if (value?.type !== 'response.create')
-    throw toFault('type', `unknown event ${quoteName(value?.type)}, expected response.create`)
+/** The JSON of a text frame. @param jsonDepth maximum levels of objects and lists @throws OPENAI_ERR_BAD_JSON */
+export function readFrame(frame: Buffer, jsonDepth: number): unknown {
+  return decodeJson(frame, jsonDepth, OPENAI_ERR_BAD_JSON)
+}
+
+/** The stream of a client event, whatever else is wrong with it; undefined if it names none. */
+export function streamIdOf(value: unknown): string | undefined {
+  const { stream_id: id } = (value ?? {}) as { readonly stream_id?: unknown }
+  return typeof id === 'string' && id.length <= 256 ? id || undefined : undefined
+}
+
+/** Reads a client event. @throws OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED */
+export function readCreate(value: unknown): CreateEvent {
+  const { type } = (value ?? {}) as { readonly type?: unknown }
+  if (type !== 'response.create')
+    throw toFault('type', `unknown event ${quoteName(type)}, expected response.create or response.steer`)
   if (!isCreateEvent(value)) {
     const [{ path, message } = { path: '', message: 'it must be an object' }] = findFaults(
       CreateEventSchema,
@@ -45,19 +48,13 @@ export function readClientEvent(frame: Buffer, jsonDepth: number): ClientEvent {
     )
     throw toFault(path, message)
   }
-  return toCreate(value)
-}
-
-function toCreate(event: Static<typeof CreateEventSchema>): ClientEvent {
   // Every response is streamed.
-  const { type, generate, stream_id: streamId, stream: _, background, input, ...rest } = event
+  const { type: _type, generate, stream_id: _id, stream: _stream, background, input, ...rest } = value
   if (background) throw toFault('background', 'responses over a WebSocket are not in the background')
-  if (typeof streamId === 'string')
-    throw new OPENAI_ERR_UNSUPPORTED('stream_id: open a connection for each conversation')
   const body = { ...rest, input: input ?? [] }
   const generates = generate !== false
   if (!generates && body.conversation) throw new OPENAI_ERR_UNSUPPORTED('generate: false in a conversation')
-  return { type, body, generates }
+  return { body, generates }
 }
 
 function toFault(path: string, message: string): Error {
@@ -82,21 +79,4 @@ export function toErrorEvent(err: unknown) {
     if (of === codeOf(err))
       return { type: 'error', status: 400, error: { ...error, type: 'invalid_request_error', code, param } }
   return { type: 'error', status: refusal.statusCode, error }
-}
-
-/** The refusal of an event that steers a response: messages join runs over other surfaces, with `whenBusy`. */
-export function toSteerFailure({
-  input,
-  previous_response_id: id
-}: Extract<ClientEvent, { type: 'response.steer' }>) {
-  return {
-    type: 'response.steer.failed',
-    sequence_number: 0,
-    steer: { previous_response_id: id, input },
-    error: {
-      type: 'invalid_request_error',
-      code: 'steering_not_supported',
-      message: 'Responses are not steered: send the message with the next response.create'
-    }
-  }
 }

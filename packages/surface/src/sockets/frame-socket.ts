@@ -13,7 +13,8 @@ export class FrameSocket {
   readonly #ws: WebSocket
   readonly #heartbeat: NodeJS.Timeout
   #isAlive = true
-  #waiting: (() => void) | undefined
+  // Resolves once there is room.
+  #room: PromiseWithResolvers<void> | undefined
 
   /** @param heartbeat milliseconds between pings */
   constructor(ws: WebSocket, heartbeat: number) {
@@ -22,7 +23,7 @@ export class FrameSocket {
     ws.on('pong', () => (this.#isAlive = true))
     ws.once('close', () => {
       clearInterval(this.#heartbeat)
-      this.#waiting?.()
+      this.#room?.resolve()
     })
   }
 
@@ -42,7 +43,7 @@ export class FrameSocket {
   /** Undefined if the connection takes more; else resolves when it does, or has closed. */
   untilWritable(): Awaitable<void> {
     if (this.#ws.bufferedAmount <= FULL || !this.isOpen) return undefined
-    return new Promise((resolve) => (this.#waiting = resolve))
+    return (this.#room ??= Promise.withResolvers<void>()).promise
   }
 
   /** Closes the connection. */
@@ -53,9 +54,9 @@ export class FrameSocket {
   readonly #sent = (): void => {
     // A slow client takes what waits before a ping; one that is gone takes nothing.
     if (this.#ws.bufferedAmount > 0) this.#isAlive = true
-    if (this.#waiting === undefined || this.#ws.bufferedAmount > FULL) return
-    this.#waiting()
-    this.#waiting = undefined
+    if (this.#room === undefined || this.#ws.bufferedAmount > FULL) return
+    this.#room.resolve()
+    this.#room = undefined
   }
 
   #ping(): void {
