@@ -5,19 +5,19 @@ import type { ClusterNode } from './cluster-node.ts'
 import type { Cluster } from './cluster.ts'
 import type { Broken } from './silences.ts'
 
-/** When what goes wrong, in milliseconds: each a shortest and a longest time. */
+/** When what goes wrong, in milliseconds: each a shortest and a longest time. What has none does not go wrong. */
 export interface FaultTimes {
-  readonly kill: Range
+  readonly kill?: Range
   /** A node ends by SIGTERM, and begins again. */
-  readonly restart: Range
-  readonly stop: Range
-  /** How long a node is stopped, and a network is broken; longer than the lease. */
-  readonly away: Range
-  readonly network: Range
-  readonly crash: Range
-  /** How long the database is down after every second crash; after the others it is back at once. */
-  readonly down: Range
-  readonly disconnect: Range
+  readonly restart?: Range
+  readonly stop?: Range
+  /** How long a node is stopped, and a network is broken; longer than the lease. Default: no time. */
+  readonly away?: Range
+  readonly network?: Range
+  readonly crash?: Range
+  /** How long the database is down after every second crash; after the others it is back at once. Default: no time. */
+  readonly down?: Range
+  readonly disconnect?: Range
   /** Parts that readers receive between two faults at least: on a busy machine faults wait for the service. */
   readonly progress: number
 }
@@ -62,14 +62,15 @@ export class Faults {
     this.#times = times
     this.#progress = progress
     const { kill, restart, stop, network, crash, disconnect } = times
-    this.#work = [
-      this.#repeat(kill, () => this.#kill()),
-      this.#repeat(restart, () => this.#restart()),
-      this.#repeat(stop, () => this.#stop()),
-      this.#repeat(network, () => this.#breakNetwork()),
-      this.#repeat(crash, () => this.#crash()),
-      this.#repeat(disconnect, () => this.#disconnect())
-    ]
+    const faults = [
+      [kill, () => this.#kill()],
+      [restart, () => this.#restart()],
+      [stop, () => this.#stop()],
+      [network, () => this.#breakNetwork()],
+      [crash, () => this.#crash()],
+      [disconnect, () => this.#disconnect()]
+    ] as const
+    this.#work = faults.flatMap(([every, act]) => (every === undefined ? [] : [this.#repeat(every, act)]))
   }
 
   /** Stops, and repairs everything. */
@@ -156,7 +157,7 @@ export class Faults {
   }
 
   // False if everything is to stop; what was broken is then repaired at once.
-  async #wait([shortest, longest]: Range): Promise<boolean> {
+  async #wait([shortest, longest]: Range = [0, 0]): Promise<boolean> {
     const { signal } = this.#stopping
     const time = shortest + this.#random.below(longest - shortest + 1)
     await pause(time, undefined, { signal }).catch(() => {})

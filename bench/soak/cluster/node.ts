@@ -2,8 +2,10 @@ import { machineTime } from './shift-clock.ts'
 import { writeSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import a2a from '@svc/a2a'
+import anthropic from '@svc/anthropic'
 import gateway from '@svc/gateway'
 import http from '@svc/http'
+import openAiAgents from '@svc/openai/agents'
 import registryPlugin, { createRegistry } from '@svc/registry'
 import store from '@svc/store'
 import Fastify from 'fastify'
@@ -36,6 +38,8 @@ await app.register(gateway, {
   limits: { runs: 1_000, eventsPerSecond: 1_000 }
 })
 await app.register(a2a, { basePath: '/a2a' })
+await app.register(openAiAgents, { prefix: '/v1' })
+await app.register(anthropic, { prefix: '/managed' })
 app.get('/memory', () => process.memoryUsage())
 await app.listen({ port: 0, host: '127.0.0.1' })
 process.once('SIGTERM', () => void app.close().then(() => process.exit()))
