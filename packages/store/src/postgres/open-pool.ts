@@ -74,8 +74,11 @@ async function loadDriver(): Promise<Driver> {
 // Postgres has no null characters, and a connection that does not answer must not be used again.
 function createTextClient(Base: typeof Client): typeof Client {
   return class TextClient extends Base {
-    constructor(config?: string | ClientConfig) {
+    readonly #timeout: number
+
+    constructor({ query_timeout: timeout = 0, ...config }: ClientConfig) {
       super(config)
+      this.#timeout = timeout
       // Without a listener an error ends the process; queries in progress reject anyway.
       this.on('error', ignore)
     }
@@ -84,13 +87,25 @@ function createTextClient(Base: typeof Client): typeof Client {
       const [query, values, ...rest] = args as unknown as [unknown, unknown, ...unknown[]]
       const escaped = [escapeConfig(query), Array.isArray(values) ? escapeValues(values) : values, ...rest]
       const result: unknown = Reflect.apply(super.query, this, escaped)
-      if (result instanceof Promise) result.catch((err: unknown) => this.#abandon(err))
+      if (this.#timeout > 0 && result instanceof Promise) this.#limit(result)
       return result as never
     }
 
-    #abandon(err: unknown): void {
-      if (err instanceof Error && err.message === 'Query read timeout')
-        (this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+    // Not by the timer of `pg`: after a turn of the event loop that took long, timers come before the answers that have arrived meanwhile.
+    #limit(result: Promise<unknown>): void {
+      let isSettled = false
+      const timer = setTimeout(() => setImmediate(() => isSettled || this.#abandon()), this.#timeout)
+      const settle = () => {
+        isSettled = true
+        clearTimeout(timer)
+      }
+      result.then(settle, settle)
+    }
+
+    #abandon(): void {
+      const { stream } = (this as unknown as { connection: { stream: { destroy(err: Error): void } } })
+        .connection
+      stream.destroy(new Error('Query read timeout'))
     }
   }
 }

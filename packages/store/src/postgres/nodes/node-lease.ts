@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { RUN_FORMAT, unlessAborted, within, type Awaitable, type NodeLease } from '@svc/contract'
+import type { Client } from 'pg'
 import { PATIENCE } from '../../commit.ts'
 import { STO_ERR_CLOSED } from '../../errors.ts'
 import type { Failovers } from './failovers.ts'
@@ -56,8 +57,9 @@ const REQUESTS_EVERY = 4
 
 /**
  * A node's row says when it was last seen, by the database's clock, and which lock its channel holds. A node that finds the row of another
- * outdated removes it, and only then are the runs of that node left; a row that was removed never comes back. Once the lock is free, as
- * the process or its connection is gone, the row is outdated earlier.
+ * outdated removes it, and only then are the runs of that node left; a row that was removed never comes back. Once that lock is free, and the one
+ * that the connection of the lease holds, as the process or both connections are gone, the row is outdated earlier: a slow process to which the
+ * server has closed one of them has the time of its lease.
  */
 export class PostgresLease implements NodeLease {
   readonly #host: LeaseHost
@@ -89,7 +91,7 @@ export class PostgresLease implements NodeLease {
 
   constructor(host: LeaseHost) {
     this.#host = host
-    this.#connection = new Connection(host.connect, (client) => host.failovers.look(client))
+    this.#connection = new Connection(host.connect, (client) => this.#opened(client))
     host.channel.on('left', () => this.#notifyLeft())
     host.channel.onReconnect(() => {
       this.#beats = 0
@@ -216,10 +218,21 @@ export class PostgresLease implements NodeLease {
     }
   }
 
+  // Contacts need not wait for the disk: what they write is with the next commit that does.
+  async #opened(client: Client): Promise<void> {
+    await this.#host.failovers.look(client)
+    client.on('end', () => {
+      if (this.#contact !== undefined) this.#hurry.abort()
+    })
+    await client.query('set synchronous_commit = off')
+    if (this.#hasJoined) await client.query(`select ${ALIVE}`, [this.#nodeId])
+  }
+
   async #join(): Promise<void> {
     const client = await this.#connection.get()
     // Short, since each run has it in several rows: 72 random bits.
     const nodeId = randomBytes(9).toString('base64url')
+    await client.query(`select ${ALIVE}`, [nodeId])
     const node = `insert into ${this.#host.table('node')} (node_id, format) values ($1, $2)`
     await client.query(node, [nodeId, RUN_FORMAT])
     this.#nodeId = nodeId
@@ -277,7 +290,12 @@ export class PostgresLease implements NodeLease {
   }
 }
 
-// Milliseconds after which a node whose connection is closed counts as dead.
+// The number of the lock by which the connection of a lease shows that the process of a node has not ended.
+const lockOf = (nodeId: string) => `hashtextextended('svc node ' || ${nodeId}, 0)`
+// Shared, since the server may not know yet that an earlier connection has ended.
+const ALIVE = `pg_advisory_lock_shared(${lockOf('$1')})`
+
+// Milliseconds after which a node whose connections are closed counts as dead.
 function graceOf({ ttl, beat }: LeaseHost): number {
   return Math.min(ttl, beat + RETURNS_WITHIN)
 }
@@ -289,7 +307,7 @@ function beatText({ table, failovers }: LeaseHost): string {
   return `with b as (update ${table('node')} set seen_at = clock_timestamp(), lock_key = $7::bigint where node_id = $1 returning seen_at),
     s as materialized (select n.node_id, t.silent,
         coalesce(case when t.silent > $8::float8 - $3::float8 and n.seen_at > pg_postmaster_start_time()
-          then pg_try_advisory_xact_lock_shared(n.lock_key) end, false) as closed
+          then pg_try_advisory_xact_lock_shared(n.lock_key) and pg_try_advisory_xact_lock(${lockOf('n.node_id')}) end, false) as closed
       from ${table('node')} n, b, lateral (select ${ms('b.seen_at - n.seen_at')} as silent) t
       where n.node_id <> $1
       and ${ms('b.seen_at')} - $4::float8 >= 2 * $3::float8 and ${ms('b.seen_at')} - $5::float8 < 2 * $3::float8),
