@@ -8,7 +8,7 @@ import { onPostgres, randomSchema } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
 import type { SkewedReport } from '../helpers/skewed-node.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 const program = fileURLToPath(new URL('../helpers/skewed-node.ts', import.meta.url))
 

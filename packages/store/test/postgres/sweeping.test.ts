@@ -6,6 +6,8 @@ import t from 'tap'
 import { onPostgres, randomSchema } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
 
+t.setTimeout(120_000)
+
 const completed = { status: 'completed', at: 3 } as const
 
 async function addEnded({ runs, log }: Store): Promise<string> {

@@ -3,6 +3,8 @@ import { createStore } from '@svc/store'
 import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 
+t.setTimeout(120_000)
+
 const lease = { ttl: 4_000, beat: 100 }
 
 await onPostgres(t, async (t, open) =>

@@ -6,6 +6,8 @@ import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { createNodes } from '../helpers/nodes.ts'
 
+t.setTimeout(120_000)
+
 const lease = { ttl: 60_000, beat: 20_000 }
 const limit = { entries: 512, bytes: 65_536 }
 const key = {
