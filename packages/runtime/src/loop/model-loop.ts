@@ -133,7 +133,7 @@ export class ModelLoop implements ModelHost {
     this.journal = journal
     this.#output = plan.output && new OutputCheck(plan.output)
     this.#first = turn.prompt
-    this.#marks = plan.cache === false ? undefined : new CacheMarks(plan.cache, host, turn.prompt)
+    this.#marks = plan.cache === false ? undefined : new CacheMarks(plan.cache, host, turn)
     this.#maxSteps = plan.maxSteps
     this.#steering = steering && new LoopSteering(steering, turn)
   }

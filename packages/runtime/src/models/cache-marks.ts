@@ -50,18 +50,27 @@ interface MarkedRun {
   readonly context: RunContext
 }
 
+/** A turn that has just begun. */
+interface BegunTurn {
+  /** Its last message of the user is the one to be answered. */
+  readonly prompt: LanguageModelV4Prompt
+  /** True if its history begins later than that of the turn before. */
+  readonly isHistoryCut: boolean
+}
+
 /** Marks the prompts of a run, up to which its provider keeps them. */
 export class CacheMarks {
   readonly #options: CacheOptions
   readonly #run: MarkedRun
   readonly #first: LanguageModelV4Prompt
+  readonly #isHistoryCut: boolean
   #key: string | undefined
 
-  /** @param first the prompt as the turn begins: its last message of the user is the one to be answered */
-  constructor(cache: Exclude<Cache, false>, run: MarkedRun, first: LanguageModelV4Prompt) {
+  constructor(cache: Exclude<Cache, false>, run: MarkedRun, turn: BegunTurn) {
     this.#options = cache === 'auto' ? {} : cache
     this.#run = run
-    this.#first = first
+    this.#first = turn.prompt
+    this.#isHistoryCut = turn.isHistoryCut
   }
 
   /**
@@ -100,7 +109,8 @@ export class CacheMarks {
     if (isMarked(providerOptions) || (isOwn && prompt.some(hasMarks))) return
     const from = firstWorthMarking(prompt, tokensOfTools(tools))
     const places = new Set([hasSystem(prompt) ? 0 : -1])
-    if (!isOwn) {
+    // No later turn begins with a history that was cut: to keep it would cost, and help no one.
+    if (!isOwn && !this.#isHistoryCut) {
       // Where the history ends, and where it ended a turn ago: Anthropic looks back 20 blocks only, which a turn may exceed.
       const { lastTurn, asked } = placesIn(prompt, this.#first)
       places.add(lastTurn - 1).add(asked - 1)

@@ -84,6 +84,7 @@ export class Turn {
   readonly #guard: RunGuard
   readonly #messages: SessionMessage[] = []
   #prompt: LanguageModelV4Message[] = []
+  #isHistoryCut = false
   #words: TurnStart['words']
   #unlock: (() => void) | undefined
 
@@ -101,6 +102,11 @@ export class Turn {
   /** The next prompt. A prompt is never mutated once a model has received it. */
   get prompt(): LanguageModelV4Prompt {
     return this.#prompt
+  }
+
+  /** True if the limits have left out the beginning of the history: it begins elsewhere in each turn. */
+  get isHistoryCut(): boolean {
+    return this.#isHistoryCut
   }
 
   /** True if it has text of an answer, or tool calls. */
@@ -273,9 +279,14 @@ export class Turn {
     const store = this.#store
     if (store === undefined) return NONE
     const loading = this.#call(() => store.load(this.#key, limits.maxMessages))
-    return isPromise(loading)
-      ? loading.then((messages) => cutHistory(messages, limits))
-      : cutHistory(loading, limits)
+    return andThen(loading, (messages) => this.#cut(messages, limits))
+  }
+
+  #cut(messages: readonly SessionMessage[], limits: HistoryLimits): SessionMessage[] {
+    const history = cutHistory(messages, limits)
+    // A store gives no more than it is asked for.
+    this.#isHistoryCut = messages.length >= limits.maxMessages || history[0] !== messages[0]
+    return history
   }
 
   #call<T>(operation: () => Awaitable<T>): Awaitable<T> {

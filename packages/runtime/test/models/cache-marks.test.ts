@@ -102,6 +102,23 @@ t.test(
 
 const say = () => [{ texts: ['Fine.'] }]
 
+t.test('a history that begins elsewhere in each turn is not marked', async (t) => {
+  const three = [say(), say(), say()]
+  const history = { maxMessages: 2 }
+  t.strictSame((await bodiesOf(t, { options: { history }, turns: three })).map(placesIn), [
+    ['system', 0],
+    ['system', 2],
+    ['system', 2]
+  ])
+  t.strictSame((await bodiesOf(t, { options: { history, tools: [] }, turns: three })).map(placesIn), [
+    ['system'],
+    ['system'],
+    ['system']
+  ])
+  const few = { history: { maxTokens: 3 }, tools: [] }
+  t.strictSame((await bodiesOf(t, { options: few, turns: three })).map(placesIn).at(-1), ['system'])
+})
+
 t.test('a prompt that no provider keeps is not marked', async (t) => {
   const options = { instructions: 'Be brief.' }
   for (const body of await bodiesOf(t, { options, turns })) t.equal(countIn(body), 0)
