@@ -1,6 +1,8 @@
 import type { NumberedPart, PartOf, Principal, StoredSession } from '@svc/contract'
 import {
   expiryOf,
+  findActiveRun,
+  partsOf,
   SSE_HEADERS,
   streamSession,
   tieToClient,
@@ -42,7 +44,7 @@ export interface StreamView {
   /** Default: the session, which is its primary thread. */
   readonly threadId?: string | undefined
   readonly previews: ReadonlySet<PreviewType>
-  /** The id of the last message that the client has. */
+  /** The id of the last message that the client has; default: the stream begins behind the last wait of the run under way, or with that run, or the next one. */
   readonly after: string | undefined
 }
 
@@ -62,9 +64,10 @@ export async function openEvents(
     if (event?.type === 'event_delta') return previews.has('agent.message') ? event : undefined
     return event?.type === 'event_start' && !previews.has(event.event.type) ? undefined : event
   }
+  const from = after ?? (await placeOfWait(surface, session, caller))
   const showsText = threadId === undefined && previews.has('agent.message')
   const stream = await streamSession(surface, session, new ManagedEvents(showsText), {
-    after,
+    after: from,
     show,
     nameOf: ({ event }) => event.type,
     removed: () => toDeleted(session),
@@ -73,6 +76,28 @@ export async function openEvents(
   reply.headers(SSE_HEADERS)
   tieToClient(surface.replies, reply)
   return stream
+}
+
+/**
+ * The place behind the last wait of the run under way; undefined if it has not waited. A client that opens a stream and then answers is to
+ * see what follows, not what it has been asked before.
+ */
+async function placeOfWait(
+  surface: WireSurface,
+  session: StoredSession,
+  caller: Principal
+): Promise<string | undefined> {
+  const run = await findActiveRun(surface, session, caller)
+  const ordinal = run && (await surface.runs.sessions.ordinalOf(session, run.runId))
+  if (run === undefined || ordinal === undefined) return undefined
+  const events = new RunEvents()
+  let place: string | undefined
+  for await (const part of partsOf(surface, session, run.runId)) {
+    const made = events.add(part)
+    const at = made.findLastIndex(({ event }) => event.type === 'session.status_idle')
+    if (at >= 0) place = `${ordinal}.${part.seq}${made.length === 1 ? '' : `.${at + 1}`}`
+  }
+  return place
 }
 
 // It stands in no list: its session is gone.
