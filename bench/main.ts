@@ -24,6 +24,7 @@ const SECTIONS: Record<string, () => Promise<Section>> = {
   postgres: () => import('./postgres.ts'),
   queue: () => import('./queue.ts'),
   recall: () => import('./recall.ts'),
+  'response-sockets': () => import('./response-sockets.ts'),
   sandbox: () => import('./sandbox.ts'),
   'session-wires': () => import('./session-wires.ts'),
   sessions: () => import('./sessions.ts'),
