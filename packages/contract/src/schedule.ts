@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { RunnableKindSchema } from './names.ts'
 import { optionalId, WhenBusySchema } from './run-body.ts'
-import { RunMetadataSchema } from './part.ts'
+import { RunMetadataSchema, type RunMetadata } from './part.ts'
 
 /** What happens to instants that were missed because the service was down. */
 export const CatchUpSchema = Type.Union([Type.Literal('last'), Type.Literal('none')], {
@@ -33,10 +33,18 @@ const CRON_FIELDS = {
     Type.String({ pattern: INSTANT, description: 'Instead of `cron`, one instant: RFC 3339, with a zone' })
   )
 }
+// Each run has two texts more.
+const metadata = Type.Unsafe<RunMetadata>({
+  ...RunMetadataSchema,
+  title: 'ScheduleMetadata',
+  maxProperties: 14,
+  description:
+    'The metadata of each run: at most 14 texts of your own, beside `scheduleId` and `scheduledAt`, which each run has'
+})
 const OTHER_FIELDS = {
   sessionId: optionalId('The conversation that all runs continue; default a new one for each run'),
   whenBusy: Type.Optional(WhenBusySchema),
-  metadata: Type.Optional(RunMetadataSchema),
+  metadata: Type.Optional(metadata),
   catchUp: Type.Optional(CatchUpSchema),
   enabled: Type.Optional(Type.Boolean({ description: 'Whether it fires; default true' }))
 }

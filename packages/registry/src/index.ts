@@ -49,6 +49,7 @@ export type {
   NewScheduleOptions,
   OwnedSchedule,
   OwnedSchedulePage,
+  ScheduleChangeOptions,
   ScheduleOptions,
   Schedules
 } from './schedules/schedules.ts'

@@ -2,13 +2,14 @@ import type { RunnableKey } from '../names.ts'
 import type { Principal } from '../principal.ts'
 import type { WhenBusy } from '../run-body.ts'
 import type { RunMetadata } from '../part.ts'
+import type { SessionSettings } from './session-store.ts'
 import type { CatchUp } from '../schedule.ts'
 import type { Awaitable } from '../awaitable.ts'
 import type { QueuedStart } from './run-queue.ts'
 
 /** When a schedule fires, and what its runs start with. Stores keep it as one JSON value. */
 export interface SchedulePlan {
-  /** Null with `at`. */
+  /** Null with `at`; both are null for a schedule that fires only when it is asked to. */
   readonly cron: string | null
   /** Null with `at`. */
   readonly timeZone: string | null
@@ -28,13 +29,15 @@ export interface SchedulePlan {
   readonly surface: string | null
   /** Whether the app gave that policy. */
   readonly guarded: boolean
+  /** What wires keep with it, by their names; absent if none does. */
+  readonly settings?: SessionSettings | undefined
 }
 
 /** The part of a schedule that changes when it fires. Times are milliseconds since the epoch. */
 export interface ScheduleState {
   /** Null if it fires no more, or is not enabled. */
   readonly nextAt: number | null
-  /** When its only instant was over; null while it may fire, and if it is not enabled. */
+  /** When its only instant was over, or its owner ended it; null while it may fire, and if it is only not enabled. */
   readonly endedAt: number | null
   /** The latest instant for which it fired. */
   readonly lastAt: number | null

@@ -131,6 +131,9 @@ export function schedulesRoutes(scope: HttpScope, surface: Surface): void {
   }
 }
 
-function toItem({ owner, registry: _, ...schedule }: OwnedSchedule, { sub }: Principal): ScheduleItem {
+function toItem(
+  { owner, registry: _, endedAt: __, settings: ___, ...schedule }: OwnedSchedule,
+  { sub }: Principal
+): ScheduleItem {
   return owner === sub ? schedule : { ...schedule, owner }
 }

@@ -41,26 +41,29 @@ export async function fireSchedule(
   const runnable = await host.interrupted.find(schedule)
   // It was removed a moment ago: the schedule stays due until it is back.
   if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
+  const instant = lastInstant(schedule, now)
   let start: QueuedStart
   try {
-    start = await prepareRun(host, runnable, schedule)
+    start = await prepareRun(host, runnable, schedule, instant)
   } catch (err) {
     if (!isRefusal(err) && !isLate) throw err
     const code = codeOf(err) ?? new RUN_ERR_FAILED().code
     return schedules.fire(schedule, { ...state, lastError: code })
   }
   const { runId } = start.run
-  const fired = { ...state, lastAt: lastInstant(schedule, now), lastRunId: runId, lastError: null }
+  const fired = { ...state, lastAt: instant, lastRunId: runId, lastError: null }
   return schedules.fire(schedule, fired, start)
 }
 
 /**
  * The options that a run of a schedule starts with: the policy of the surface that created it. If that surface is gone, a schedule that
  * the app's policy guarded is guarded by the app's default, and may run nothing without one.
+ * @param instant for which it starts, in milliseconds since the epoch; the run's metadata has it, and the id of the schedule
  */
 export function toStartOptions(
   { surfaces }: Pick<ScheduleHost, 'surfaces'>,
-  { registry, plan }: Pick<StoredSchedule, 'registry' | 'plan'>
+  { registry, plan, scheduleId }: Pick<StoredSchedule, 'registry' | 'plan' | 'scheduleId'>,
+  instant: number
 ): StartOptions {
   const { principal, surface, guarded, sessionId, whenBusy, metadata } = plan
   const policy = surface === null ? undefined : surfaces.policyOf(surface)
@@ -74,7 +77,7 @@ export function toStartOptions(
     ...(surface !== null && { surface }),
     ...(sessionId !== null && { sessionId }),
     ...(whenBusy !== undefined && { whenBusy }),
-    ...(metadata !== null && { metadata })
+    metadata: { ...metadata, scheduleId, scheduledAt: new Date(instant).toISOString() }
   }
 }
 
@@ -83,10 +86,11 @@ const refuse: Authorize = () => ({ allowed: false })
 async function prepareRun(
   host: ScheduleHost,
   runnable: Runnable,
-  schedule: StoredSchedule
+  schedule: StoredSchedule,
+  instant: number
 ): Promise<QueuedStart> {
   const { kind, name, plan } = schedule
-  const options = toStartOptions(host, schedule)
+  const options = toStartOptions(host, schedule, instant)
   const decision = await options.authorize?.(plan.principal, 'run', { kind, name })
   if (decision?.allowed === false) throw new RUN_ERR_SCHEDULE_REFUSED()
   return host.queued.prepare(runnable, plan.input, options)

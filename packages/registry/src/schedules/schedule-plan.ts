@@ -102,8 +102,11 @@ function requireTimeZone(timeZone: string): void {
   }
 }
 
-/** A change by the app, which may give the instant as a date. */
-export type GivenChange = Omit<ScheduleChange, 'at'> & { at?: string | Date }
+/** A change by the app: a date stands for its instant, and without `cron`, null, it fires only when it is asked to. */
+export type GivenChange = Omit<ScheduleChange, 'at' | 'cron'> & { at?: string | Date; cron?: string | null }
+
+/** A change whose form is right. */
+export type CheckedChange = Omit<ScheduleChange, 'cron'> & { cron?: string | null }
 
 const isChange = checkOf(ScheduleChangeSchema)
 
@@ -111,15 +114,17 @@ const isChange = checkOf(ScheduleChangeSchema)
 type Timing = Pick<SchedulePlan, 'cron' | 'timeZone' | 'at'>
 
 /** Checks the form of what was given, and drops undefined fields. @throws RUN_ERR_BAD_SCHEDULE */
-export function requireChange(given: GivenChange): ScheduleChange {
-  const { at } = given
+export function requireChange(given: GivenChange): CheckedChange {
+  const { at, cron } = given
   const isDate = at instanceof Date
   if (isDate && Number.isNaN(at.getTime()))
     throw badSchedule([{ path: 'at', message: 'must be a valid date' }])
   const all = { ...given, ...(isDate && { at: at.toISOString() }) }
-  const change = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  const change = Object.fromEntries(
+    Object.entries(all).filter(([name, value]) => value !== undefined && (name !== 'cron' || value !== null))
+  )
   if (!isChange(change)) throw badSchedule(findFaults(ScheduleChangeSchema, change))
-  return change
+  return cron === null ? { ...change, cron } : change
 }
 
 /**
@@ -129,11 +134,16 @@ export function requireChange(given: GivenChange): ScheduleChange {
  */
 export function changeTiming(
   earlier: Timing | undefined,
-  { cron, timeZone, at }: ScheduleChange,
+  { cron, timeZone, at }: CheckedChange,
   now: number
 ): Timing {
   if (cron !== undefined && at !== undefined)
     throw badSchedule([{ path: 'at', message: 'must be left out where cron is given' }])
+  if (cron === null) {
+    if (timeZone !== undefined)
+      throw badSchedule([{ path: 'timeZone', message: 'must be left out where there is no cron' }])
+    return { cron, timeZone: null, at: null }
+  }
   if (at !== undefined) {
     if (timeZone !== undefined)
       throw badSchedule([
@@ -156,6 +166,19 @@ export function changeTiming(
 export function nextInstant({ cron, timeZone, at }: Timing, after: number): number | null {
   if (cron === null) return at !== null && at > after ? at : null
   return new CronTimes(cron, timeZone ?? 'UTC').next(after) ?? null
+}
+
+/** The next instants of a cron expression after a time, at most `count`; in milliseconds since the epoch. */
+export function upcomingInstants(
+  { cron, timeZone = 'UTC' }: Pick<Schedule, 'cron' | 'timeZone'>,
+  after: number,
+  count: number
+): number[] {
+  const instants: number[] = []
+  const times = cron === undefined ? undefined : new CronTimes(cron, timeZone)
+  for (let next = times?.next(after); next !== undefined && instants.length < count; next = times!.next(next))
+    instants.push(next)
+  return instants
 }
 
 /** The last instant of a schedule that is due, up to a time. */

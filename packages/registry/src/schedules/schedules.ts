@@ -4,7 +4,7 @@ import {
   randomId,
   timeOf,
   toLoggable,
-  type Principal,
+  type Awaitable,
   type RunInput,
   type Runnable,
   type RunnableKey,
@@ -12,6 +12,7 @@ import {
   type SchedulePlan,
   type ScheduleQuery,
   type ScheduleStore,
+  type SessionSettings,
   type StoredSchedule
 } from '@svc/contract'
 import {
@@ -25,7 +26,14 @@ import type { StartOptions } from '../engine/start-options.ts'
 import { ENGINE_DEFAULTS } from '../options.ts'
 import { isReported } from '../stores/upkeep/store-watch.ts'
 import { fireSchedule, toStartOptions, type ScheduleHost } from './fire-schedule.ts'
-import { changeTiming, nextInstant, requireChange, toSchedule, type GivenChange } from './schedule-plan.ts'
+import {
+  changeTiming,
+  nextInstant,
+  requireChange,
+  toSchedule,
+  type CheckedChange,
+  type GivenChange
+} from './schedule-plan.ts'
 
 // Milliseconds between two looks: clocks are set, and wake-ups get lost. Other processes may also create schedules.
 const LOOK_EVERY = 60_000
@@ -166,20 +174,36 @@ function shuffle(due: readonly StoredSchedule[]): StoredSchedule[] {
 // A schedule seldom fires while it is changed.
 const ATTEMPTS = 10
 
-/** A new schedule: when it fires, and what its runs start with. One of `cron` and `at` is required; a date stands for its instant. */
+/**
+ * A new schedule: when it fires, and what its runs start with. One of `cron` and `at` is required; a date stands for its instant. With null
+ * as `cron` it never fires by itself.
+ */
 export type NewScheduleOptions = GivenChange & { input: RunInput }
 
 /** Who creates a schedule: the runs belong to the principal, and the policy of the surface is asked each time that it fires. */
 export type ScheduleOptions = Pick<
   StartOptions,
   'principal' | 'registry' | 'surface' | 'authorize' | 'apiKey' | 'redact'
->
+> & {
+  /** What a wire keeps with it, by its name. */
+  readonly settings?: SessionSettings | undefined
+}
+
+/** Who changes a schedule, and what a wire keeps with it from then on. */
+export interface ScheduleChangeOptions extends Pick<ScheduleOptions, 'principal'> {
+  /** Makes the new settings of those before; called again if the schedule has changed meanwhile. Default: they stay. */
+  readonly settings?: ((before: SessionSettings) => SessionSettings) | undefined
+}
 
 /** A schedule, and what decides who reaches it. */
 export interface OwnedSchedule extends Schedule {
   readonly owner: string
   /** The id of the runnable's registry. */
   readonly registry: string
+  /** When its only instant was over, or it was ended; ISO 8601 in UTC. */
+  readonly endedAt?: string
+  /** What wires keep with it, by their names. */
+  readonly settings: SessionSettings
 }
 
 /** One page of schedules; `nextCursor` is null on the last page. */
@@ -237,7 +261,8 @@ export class Schedules {
       enabled: change.enabled ?? true,
       principal,
       surface: surface ?? null,
-      guarded: policy?.isOwn ?? authorize !== undefined
+      guarded: policy?.isOwn ?? authorize !== undefined,
+      ...defined({ settings: options.settings })
     }
     const { kind, name } = runnable
     const registry = options.registry ?? surfaces.registryOf(runnable)
@@ -264,6 +289,11 @@ export class Schedules {
     return toOwned(schedule)
   }
 
+  /** False if the stores keep no schedules: every call is refused then. */
+  get areKept(): boolean {
+    return this.#store !== undefined
+  }
+
   /** Undefined if there is none. @throws RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE */
   async get(scheduleId: string): Promise<OwnedSchedule | undefined> {
     const stored = await this.#require().get(scheduleId)
@@ -285,24 +315,32 @@ export class Schedules {
   async update(
     scheduleId: string,
     given: GivenChange,
-    { principal }: Pick<ScheduleOptions, 'principal'> = {}
+    { principal, settings }: ScheduleChangeOptions = {}
   ): Promise<OwnedSchedule> {
-    const store = this.#require()
     const change = requireChange(given)
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const earlier = await store.get(scheduleId)
-      if (earlier === undefined) throw new RUN_ERR_SCHEDULE_NOT_FOUND(scheduleId)
-      const schedule = changed(earlier, change, principal, timeOf(this.#host.stores))
+    return this.#change(scheduleId, async (earlier, now) => {
+      const schedule = changed(earlier, change, { principal, settings }, now)
       if ('input' in change || 'metadata' in change) {
         const runnable = await this.#host.interrupted.find(schedule)
         if (runnable === undefined) throw new RUN_ERR_SCHEDULE_NO_RUNNABLE(schedule.kind, schedule.name)
         this.#requireStart(runnable, schedule)
       }
-      if (!(await store.change(schedule, this.#maxPerOwner))) continue
-      this.#look()
-      return toOwned(schedule)
-    }
-    throw new RUN_ERR_SCHEDULE_CHANGED()
+      return schedule
+    })
+  }
+
+  /**
+   * Ends a schedule, which then fires no more, counts no more among those of its owner, and is kept as long as finished runs are. One that has
+   * ended stays as it is.
+   * @throws RUN_ERR_SCHEDULE_NOT_FOUND, RUN_ERR_SCHEDULE_CHANGED, RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE
+   */
+  async end(scheduleId: string): Promise<OwnedSchedule> {
+    return this.#change(scheduleId, (earlier, now) => {
+      if (earlier.endedAt !== null) return undefined
+      const { revision, plan } = earlier
+      const over = { plan: { ...plan, enabled: false }, nextAt: null, endedAt: now }
+      return { ...earlier, ...over, updatedAt: now, revision: revision + 1 }
+    })
   }
 
   /** False if there is none. Runs that it has queued stay. @throws RUN_ERR_SCHEDULES_NOT_KEPT, RUN_ERR_STORE */
@@ -330,6 +368,24 @@ export class Schedules {
     void this.#due!.look()
   }
 
+  // `make` returns undefined where nothing changes.
+  async #change(
+    scheduleId: string,
+    make: (earlier: StoredSchedule, now: number) => Awaitable<StoredSchedule | undefined>
+  ): Promise<OwnedSchedule> {
+    const store = this.#require()
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const earlier = await store.get(scheduleId)
+      if (earlier === undefined) throw new RUN_ERR_SCHEDULE_NOT_FOUND(scheduleId)
+      const schedule = await make(earlier, timeOf(this.#host.stores))
+      if (schedule === undefined) return toOwned(earlier)
+      if (!(await store.change(schedule, this.#maxPerOwner))) continue
+      this.#look()
+      return toOwned(schedule)
+    }
+    throw new RUN_ERR_SCHEDULE_CHANGED()
+  }
+
   #require(): ScheduleStore {
     if (this.#store === undefined) throw new RUN_ERR_SCHEDULES_NOT_KEPT()
     return this.#store
@@ -341,21 +397,22 @@ export class Schedules {
     schedule: StoredSchedule,
     { apiKey, redact }: ScheduleOptions = {}
   ): void {
-    const options = { ...toStartOptions(this.#host, schedule), apiKey, redact }
+    const options = { ...toStartOptions(this.#host, schedule, schedule.updatedAt), apiKey, redact }
     this.#host.queued.prepare(runnable, schedule.plan.input, options)
   }
 }
 
 function changed(
   earlier: StoredSchedule,
-  change: ReturnType<typeof requireChange>,
-  principal: Principal | undefined,
+  change: CheckedChange,
+  { principal, settings: toSettings }: ScheduleChangeOptions,
   now: number
 ): StoredSchedule {
   const { plan, owner } = earlier
   const timing = changeTiming(plan, change, now)
   const { input = plan.input, sessionId = plan.sessionId, catchUp = plan.catchUp } = change
   const { metadata, whenBusy = plan.whenBusy, enabled = plan.enabled } = change
+  const settings = toSettings?.(plan.settings ?? {})
   const next: SchedulePlan = {
     ...plan,
     cron: timing.cron,
@@ -367,7 +424,8 @@ function changed(
     metadata: metadata === undefined ? plan.metadata : metadataOf(metadata),
     catchUp,
     enabled,
-    ...(principal?.sub === owner && { principal })
+    ...(principal?.sub === owner && { principal }),
+    ...(settings !== undefined && { settings })
   }
   const isTimed = timing !== plan || (enabled && !plan.enabled)
   const nextAt = isTimed ? nextInstant(next, now) : earlier.nextAt
@@ -379,7 +437,7 @@ function changed(
     revision: earlier.revision + 1,
     updatedAt: now,
     nextAt: enabled ? nextAt : null,
-    endedAt: isTimed || !enabled ? null : earlier.endedAt,
+    endedAt: isTimed || (!enabled && plan.enabled) ? null : earlier.endedAt,
     lastError: null
   }
 }
@@ -389,6 +447,7 @@ function metadataOf(metadata: SchedulePlan['metadata'] | undefined): SchedulePla
 }
 
 function toOwned(stored: StoredSchedule): OwnedSchedule {
-  const { owner, registry } = stored
-  return { ...toSchedule(stored), owner, registry }
+  const { owner, registry, endedAt, plan } = stored
+  const ended = endedAt === null ? {} : { endedAt: new Date(endedAt).toISOString() }
+  return { ...toSchedule(stored), owner, registry, ...ended, settings: plan.settings ?? {} }
 }

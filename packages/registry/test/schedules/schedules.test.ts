@@ -77,7 +77,8 @@ t.test('an instant fires at its time, as a run of its owner', async (t) => {
   t.match(created, { owner: 'ada', kind: 'agent', name: 'ticker', at: at.toISOString(), catchUp: 'last' })
   t.match(created, { enabled: true, nextAt: at.toISOString(), input: 'hello', lastAt: undefined })
   t.equal(await fired.promise, 'hello')
-  t.same(contexts, [{ input: 'hello', sessionId: 's', sub: 'ada', metadata: { customer: 'c-17' } }])
+  const metadata = { customer: 'c-17', scheduleId: created.scheduleId, scheduledAt: at.toISOString() }
+  t.same(contexts, [{ input: 'hello', sessionId: 's', sub: 'ada', metadata }])
   const [run] = await runsOf(engine)
   t.match(run, { owner: 'ada', sessionId: 's' })
   const schedule = (await engine.schedules.get(created.scheduleId))!
@@ -206,6 +207,60 @@ t.test('an input that the runnable takes no more is an error of the schedule', a
   await look(engine, strict)
   t.equal((await engine.schedules.get(scheduleId))?.lastError, 'RUN_ERR_BAD_INPUT')
   t.equal((await runsOf(engine)).length, 0)
+})
+
+t.test('the metadata of a run name its schedule and its instant', async (t) => {
+  const { engine, stores, runnable } = build(t)
+  const { schedules } = engine
+  const metadata = Object.fromEntries(Array.from({ length: 14 }, (_, at) => [`k${at}`, 'v']))
+  const { scheduleId } = await schedules.create(runnable, { ...NEW_YEAR, metadata })
+  const { nextAt } = await setNext(stores, scheduleId, Date.now() - 1_000)
+  await look(engine, runnable)
+  const marks = { scheduleId, scheduledAt: new Date(nextAt!).toISOString() }
+  const [run] = await runsOf(engine)
+  t.same(run?.metadata, { ...metadata, ...marks })
+  const found = await stores.runs.list({ metadata: { key: 'scheduleId', value: scheduleId }, limit: 10 })
+  t.same(
+    found.runs.map(({ runId }) => runId),
+    [run!.runId]
+  )
+  const create = () => schedules.create(runnable, { ...NEW_YEAR, metadata: { ...metadata, k14: 'v' } })
+  t.equal(await codeOf(create), 'RUN_ERR_BAD_SCHEDULE')
+})
+
+t.test('a schedule without times fires only when it has some', async (t) => {
+  const { engine, runnable } = build(t)
+  const { schedules } = engine
+  const { scheduleId, ...created } = await schedules.create(runnable, { cron: null, input: 'a' })
+  t.same([created.cron, created.at, created.nextAt, created.enabled], [undefined, undefined, undefined, true])
+  t.match(await schedules.update(scheduleId, { cron: '0 9 * * *' }), { timeZone: 'UTC', nextAt: /T09:00/ })
+  const cleared = await schedules.update(scheduleId, { cron: null })
+  t.notOk('cron' in cleared || 'timeZone' in cleared || 'nextAt' in cleared || 'endedAt' in cleared)
+  for (const more of [{ at: new Date(Date.now() + HOUR) }, { timeZone: 'UTC' }])
+    t.equal(await codeOf(() => schedules.update(scheduleId, { cron: null, ...more })), 'RUN_ERR_BAD_SCHEDULE')
+  t.equal(await codeOf(() => schedules.update(scheduleId, { timeZone: 'UTC' })), 'RUN_ERR_BAD_SCHEDULE')
+})
+
+t.test('a schedule that is ended fires no more, counts no more, and goes with the runs', async (t) => {
+  const { engine, stores, runnable } = build(t, { limits: { maxSchedulesPerOwner: 1 } })
+  const { schedules } = engine
+  const settings = { wire: { name: 'Daily' } }
+  const { scheduleId } = await schedules.create(runnable, NEW_YEAR, { settings })
+  const ended = await schedules.end(scheduleId)
+  t.match(ended, { enabled: false, endedAt: /Z$/, settings })
+  t.notOk('nextAt' in ended)
+  t.same(await schedules.end(scheduleId), ended)
+  const renamed = await schedules.update(
+    scheduleId,
+    {},
+    { settings: (before) => ({ ...before, wire: { name: 'Yearly' } }) }
+  )
+  t.match(renamed, { endedAt: ended.endedAt, settings: { wire: { name: 'Yearly' } } })
+  await schedules.create(runnable, NEW_YEAR)
+  t.equal(await codeOf(() => schedules.update(scheduleId, { enabled: true })), 'RUN_ERR_TOO_MANY_SCHEDULES')
+  await stores.schedules!.sweep(Date.now() + 366 * 24 * HOUR)
+  t.equal(await schedules.get(scheduleId), undefined)
+  t.equal(await codeOf(() => schedules.end(scheduleId)), 'RUN_ERR_SCHEDULE_NOT_FOUND')
 })
 
 t.test('a change replaces what it names', async (t) => {
