@@ -130,6 +130,22 @@ export {
   type StreamStart
 } from './sse/event-stream.ts'
 export { beginSession, findSession } from './sessions/find-session.ts'
+export {
+  createSchedule,
+  cursorOfSchedule,
+  cursorOfScheduledRun,
+  findSchedule,
+  findScheduledRun,
+  isFiveFields,
+  labelOf,
+  listScheduledRuns,
+  listSchedules,
+  relabel,
+  runSchedule,
+  type PickedPage,
+  type ScheduledRun,
+  type ScheduleLabel
+} from './sessions/session-schedules.ts'
 export { sendMessage, type SendOptions } from './sessions/send-message.ts'
 export {
   expiryOf,
@@ -213,6 +229,7 @@ export {
   toSession,
   typeOfEntry,
   UnsafeTargetError,
+  upcomingInstants,
   warnOfTimeouts,
   WireSchema,
   type EntryReader,

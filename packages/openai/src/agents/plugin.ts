@@ -5,6 +5,8 @@ import { errors } from '../surface-errors.ts'
 import { toErrorBody } from '../wire/error-body.ts'
 import { resolveAgentsOptions, type OpenAiAgentsOptions } from './options.ts'
 import { agentRoutes } from './routes/agent-routes.ts'
+import { automationRoutes } from './routes/automation-routes.ts'
+import { invocationRoutes } from './routes/invocation-routes.ts'
 import { eventRoutes } from './routes/event-routes.ts'
 import { refusedRoutes } from './routes/refused-routes.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
@@ -24,7 +26,8 @@ const WIRE: WireDescription = {
       { name: 'Agents', description: 'What can be asked' },
       { name: 'Sessions', description: 'Conversations' },
       { name: 'Events', description: 'What clients send, and what happens' },
-      { name: 'Turns', description: 'Items, turns and subagents of sessions' }
+      { name: 'Turns', description: 'Items, turns and subagents of sessions' },
+      { name: 'Automations', description: 'Messages that are sent at given times' }
     ]
   },
   errors,
@@ -53,6 +56,8 @@ async function openAiAgents(
       sessionRoutes(scope, surface)
       eventRoutes(scope, surface)
       turnRoutes(scope, surface)
+      automationRoutes(scope, surface)
+      invocationRoutes(scope, surface)
       refusedRoutes(scope)
     }
   })

@@ -20,7 +20,7 @@ export interface SendOptions {
  */
 export async function sendMessage(
   surface: WireSurface,
-  { kind, name, sessionId }: StoredSession,
+  { kind, name, sessionId }: Pick<StoredSession, 'kind' | 'name' | 'sessionId'>,
   body: Omit<RunBody, 'sessionId'>,
   { whenBusy, startKey, allowed }: SendOptions,
   { caller: principal, headers, log }: Pick<FastifyRequest, 'caller' | 'headers' | 'log'>

@@ -563,8 +563,8 @@ export function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }
 
-// Files are named; their content is in no log.
-function toInputContent(input: unknown): InputContent[] | undefined {
+/** What was asked as the content of a message. Files are named; their content is in no log. */
+export function toInputContent(input: unknown): InputContent[] | undefined {
   if (input === undefined || input === null) return undefined
   if (typeof input === 'string') return [{ type: 'input_text', text: input }]
   if (!Array.isArray(input)) return [{ type: 'input_text', text: JSON.stringify(input) }]

@@ -6,7 +6,6 @@ import { REPLIES } from './request-schemas.ts'
 const UNSERVED = {
   'artifacts of sessions': '/agents/sessions/:session_id/artifacts',
   'traces of sessions': '/agents/sessions/:session_id/traces',
-  automations: '/agents/automations',
   environments: '/agents/environments',
   vaults: '/vaults'
 } as const

@@ -3,8 +3,9 @@ import { RunMetadataSchema } from '@svc/contract'
 import { eventsReply, jsonReply } from '@svc/surface'
 import { ErrorBodySchema } from '../../wire/error-body.ts'
 import { AgentSchema, AgentSessionSchema, orNull, SubagentSchema, TurnSchema } from '../wire/agent-schemas.ts'
+import { AutomationSchema, InvocationSchema } from '../wire/automation-schemas.ts'
 import { AgentSessionEventSchema } from '../wire/event-schemas.ts'
-import { SessionItemSchema } from '../wire/item-schemas.ts'
+import { InputMessageSchema, SessionItemSchema } from '../wire/item-schemas.ts'
 
 const strict = { additionalProperties: false } as const
 const maybe = <T extends TSchema>(schema: T) => Type.Optional(orNull(schema))
@@ -53,17 +54,6 @@ const AgentOverridesSchema = Type.Object(
   { title: 'AgentOverrides', ...strict }
 )
 export type AgentOverrides = Static<typeof AgentOverridesSchema>
-
-/** A message of the user. */
-const InputMessageSchema = Type.Object(
-  {
-    type: Type.Optional(Type.Literal('message')),
-    role: Type.Literal('user'),
-    content: Type.Array(Type.Object({ type: Type.String() }), { minItems: 1, maxItems: 100 })
-  },
-  { title: 'InputMessage' }
-)
-export type InputMessage = Static<typeof InputMessageSchema>
 
 const unservedOfSession = {
   prompt_cache_options: unserved(),
@@ -134,6 +124,8 @@ export const AgentParamsSchema = Type.Object({ agent_id: id })
 export const SessionParamsSchema = Type.Object({ session_id: id })
 export const TurnParamsSchema = Type.Object({ session_id: id, turn_id: id })
 export const SubagentParamsSchema = Type.Object({ session_id: id, subagent_id: id })
+export const AutomationParamsSchema = Type.Object({ automation_id: id })
+export const InvocationParamsSchema = Type.Object({ automation_id: id, invocation_id: id })
 export const SubagentTurnParamsSchema = Type.Object({ session_id: id, subagent_id: id, turn_id: id })
 
 /** The page of a list. */
@@ -148,6 +140,10 @@ export type PageQuery = Static<typeof PageQuerySchema>
 export const SessionsQuerySchema = Type.Object({
   ...PageQuerySchema.properties,
   agent_id: Type.Optional(Type.String())
+})
+export const AutomationsQuerySchema = Type.Object({
+  ...PageQuerySchema.properties,
+  session_id: Type.Optional(Type.String({ description: 'Only those with this existing session' }))
 })
 export const StreamQuerySchema = Type.Object({
   after: Type.Optional(
@@ -173,11 +169,8 @@ const list = <T extends TSchema>(of: string, schema: T) => ({
   ),
   ...failures
 })
-const deleted = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('agent.session.deleted'),
-  deleted: Type.Literal(true)
-})
+const deleted = <const T extends string>(object: T) =>
+  Type.Object({ id: Type.String(), object: Type.Literal(object), deleted: Type.Literal(true) })
 
 /** The replies of the routes. */
 export const REPLIES = {
@@ -195,7 +188,7 @@ export const REPLIES = {
     ...failures
   },
   sessions: list('AgentSession', AgentSessionSchema),
-  deleted: { 200: jsonReply('It is no longer kept', deleted), ...failures },
+  deleted: { 200: jsonReply('It is no longer kept', deleted('agent.session.deleted')), ...failures },
   accepted: { 202: { description: 'Accepted' }, ...failures },
   events: { 200: eventsReply('The events, live', AgentSessionEventSchema), ...failures },
   items: list('AgentSessionItem', SessionItemSchema),
@@ -203,5 +196,13 @@ export const REPLIES = {
   turns: list('Turn', TurnSchema),
   subagent: { 200: jsonReply('The subagent', SubagentSchema), ...failures },
   subagents: list('Subagent', SubagentSchema),
+  automation: { 200: jsonReply('The automation', AutomationSchema), ...failures },
+  automations: list('Automation', AutomationSchema),
+  automationDeleted: {
+    200: jsonReply('It is no longer kept', deleted('agent.automation.deleted')),
+    ...failures
+  },
+  invocation: { 200: jsonReply('The invocation', InvocationSchema), ...failures },
+  invocations: list('AutomationInvocation', InvocationSchema),
   refused: failures
 }

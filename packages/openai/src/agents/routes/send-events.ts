@@ -24,9 +24,9 @@ import { Conversation, toRunInput } from '../../wire/conversation.ts'
 import { readContent, textOfContent } from '../../wire/read-content.ts'
 import { toFormatInstructions } from '../../wire/response-format.ts'
 import { runOfTurn, toText, type TurnContext } from '../projection/turn-projection.ts'
-import type { SessionItem } from '../wire/item-schemas.ts'
+import type { InputMessage, SessionItem } from '../wire/item-schemas.ts'
 import { readTurn } from './read-session.ts'
-import type { InputEvent, InputMessage } from './request-schemas.ts'
+import type { InputEvent } from './request-schemas.ts'
 
 type Asking = Pick<FastifyRequest, 'caller' | 'headers' | 'log'>
 
@@ -129,7 +129,8 @@ function toStartKey(sessionId: string, key: string, sent: unknown): StartKey {
   }
 }
 
-function joinMessages(messages: string | readonly InputMessage[]) {
+/** What messages of the user say together. @throws OPENAI_ERR_UNSUPPORTED, OPENAI_ERR_BAD_REQUEST */
+export function joinMessages(messages: string | readonly InputMessage[]) {
   if (typeof messages === 'string') return messages
   const conversation = new Conversation()
   for (const [at, { content }] of messages.entries()) {

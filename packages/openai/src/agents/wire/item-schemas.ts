@@ -16,11 +16,22 @@ export const SummaryTextSchema = Type.Object(
   { type: Type.Literal('summary_text'), text: Type.String() },
   { title: 'SummaryText' }
 )
-const InputContentSchema = Type.Union([
+export const InputContentSchema = Type.Union([
   Type.Object({ type: Type.Literal('input_text'), text: Type.String() }),
   Type.Object({ type: Type.Literal('input_image'), image_url: Type.String() })
 ])
 export type InputContent = Static<typeof InputContentSchema>
+
+/** A message of the user, as a client sends it. */
+export const InputMessageSchema = Type.Object(
+  {
+    type: Type.Optional(Type.Literal('message')),
+    role: Type.Literal('user'),
+    content: Type.Array(Type.Object({ type: Type.String() }), { minItems: 1, maxItems: 100 })
+  },
+  { title: 'InputMessage' }
+)
+export type InputMessage = Static<typeof InputMessageSchema>
 
 /** What the user says. */
 const UserMessageSchema = item('message', {
