@@ -74,6 +74,12 @@ export const ANTHROPIC_ERR_ARCHIVED = createError(
   'The session is archived and takes no events: begin another one',
   400
 )
+/** The deployment is archived. */
+export const ANTHROPIC_ERR_DEPLOYMENT_ARCHIVED = createError(
+  'ANTHROPIC_ERR_DEPLOYMENT_ARCHIVED',
+  'The deployment is archived and begins no sessions: create another one',
+  400
+)
 /** An event is answered that asks for nothing, or for something else. */
 export const ANTHROPIC_ERR_NOT_ASKED = createError<[id: string, answer: string]>(
   'ANTHROPIC_ERR_NOT_ASKED',

@@ -10,6 +10,8 @@ import {
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { agentRoutes } from './agents/agent-routes.ts'
+import { deploymentRoutes } from './deployments/deployment-routes.ts'
+import { deploymentRunRoutes } from './deployments/deployment-run-routes.ts'
 import { environmentRoutes } from './environments/environment-routes.ts'
 import { ANTHROPIC_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import { eventRoutes } from './events/event-routes.ts'
@@ -33,7 +35,8 @@ const WIRE: WireDescription = {
       { name: 'Environments', description: 'Where sessions run' },
       { name: 'Sessions', description: 'Conversations with an agent' },
       { name: 'Events', description: 'What a session was asked, and what it did' },
-      { name: 'Threads', description: 'Members of teams and steps of workflows' }
+      { name: 'Threads', description: 'Members of teams and steps of workflows' },
+      { name: 'Deployments', description: 'Sessions that begin at given times' }
     ]
   },
   errors,
@@ -56,6 +59,8 @@ async function anthropic(app: FastifyInstance, options: WireOptions & RegisterOp
       sessionRoutes(scope, surface)
       eventRoutes(scope, surface)
       threadRoutes(scope, surface)
+      deploymentRoutes(scope, surface)
+      deploymentRunRoutes(scope, surface)
       refusedRoutes(scope)
     }
   })

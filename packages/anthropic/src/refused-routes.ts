@@ -27,8 +27,7 @@ const MISSING = {
   skills: ['/skills', '/skills/*'],
   files: ['/files', '/files/*'],
   dreams: ['/dreams', '/dreams/*'],
-  'user profiles': ['/user_profiles', '/user_profiles/*'],
-  deployments: ['/deployments', '/deployments/*', '/deployment_runs', '/deployment_runs/*']
+  'user profiles': ['/user_profiles', '/user_profiles/*']
 }
 const METHODS: HTTPMethods[] = ['GET', 'POST', 'DELETE']
 

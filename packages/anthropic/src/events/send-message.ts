@@ -110,8 +110,8 @@ export async function sendInput(
   return sendMessage(surface, session, { input, ...defined({ tools, instructions }) }, options, sender)
 }
 
-// On this wire it is the token of the app, never the key of a model provider.
-function withoutToken({ 'x-api-key': _, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders {
+/** The headers without `x-api-key`, which on this wire is the token of the app and never the key of a model provider. */
+export function withoutToken({ 'x-api-key': _, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers
 }
 

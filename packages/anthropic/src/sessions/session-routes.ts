@@ -189,8 +189,8 @@ function readAgent(surface: WireSurface, agent: AgentReference): ReadAgent {
   return { id, version, own: defined({ tools: toClientTools(surface, agent.tools), instructions }) }
 }
 
-// Empty lists ask for nothing.
-function refuse(name: string, given: unknown): void {
+/** Refuses what is not served; an empty list asks for nothing. @throws ANTHROPIC_ERR_UNSUPPORTED */
+export function refuse(name: string, given: unknown): void {
   if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return
   throw new ANTHROPIC_ERR_UNSUPPORTED(name)
 }
