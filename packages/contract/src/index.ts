@@ -421,6 +421,7 @@ export { InputQueue } from './input-queue.ts'
 export {
   DeliveryStateSchema,
   NewWebhookSchema,
+  SESSION_EVENTS,
   WEBHOOK_EVENTS,
   WebhookChangeSchema,
   WebhookDeliverySchema,
@@ -431,6 +432,7 @@ export {
   type Webhook,
   type WebhookChange,
   type WebhookDelivery,
+  type ReportedEvent,
   type WebhookEvent
 } from './webhook.ts'
 export type { ContractTest } from './contract-test.ts'

@@ -4,6 +4,15 @@ import { RunnableKindSchema } from './names.ts'
 /** What a webhook can report, by the words of its messages. */
 export const WEBHOOK_EVENTS = ['run.completed', 'run.failed', 'run.input-required'] as const
 
+/** What a webhook can report of sessions instead, by the words of the API of a vendor, in whose shape its messages are. */
+export const SESSION_EVENTS = {
+  openai: ['agent.session.idle', 'agent.session.failed', 'agent.session.action_required'],
+  anthropic: ['session.status_idled', 'session.requires_action']
+} as const
+
+/** What a webhook can ask for. */
+export type ReportedEvent = WebhookEvent | (typeof SESSION_EVENTS)[keyof typeof SESSION_EVENTS][number]
+
 /** What happened to a run. */
 const WebhookEventSchema = Type.Union(
   WEBHOOK_EVENTS.map((event) => Type.Literal(event)),
@@ -17,12 +26,19 @@ export const WebhookSecretSchema = Type.String({
   description: '`whsec_` and the base64 of 24–64 random bytes'
 })
 
-const events = Type.Unsafe<WebhookEvent[]>(
-  Type.Array(WebhookEventSchema, {
+const ReportedEventSchema = Type.Union(
+  [...WEBHOOK_EVENTS, ...SESSION_EVENTS.openai, ...SESSION_EVENTS.anthropic].map((event) =>
+    Type.Literal(event)
+  ),
+  { title: 'ReportedEvent' }
+)
+const events = Type.Unsafe<ReportedEvent[]>(
+  Type.Array(ReportedEventSchema, {
     minItems: 1,
-    maxItems: WEBHOOK_EVENTS.length,
+    maxItems: 8,
     uniqueItems: true,
-    description: 'What is reported; default everything'
+    description:
+      'What is reported, of one shape: of runs, or of the sessions of the Agents API or of Managed Agents; default everything of runs'
   })
 )
 const url = Type.String({

@@ -1,5 +1,5 @@
 import type { RunMetadata } from '../part.ts'
-import type { DeliveryState, WebhookEvent } from '../webhook.ts'
+import type { DeliveryState, ReportedEvent, WebhookEvent } from '../webhook.ts'
 import type { Awaitable } from '../awaitable.ts'
 import type { RunnableKey } from '../names.ts'
 
@@ -12,7 +12,8 @@ export interface StoredWebhook {
   /** The ids of the registries whose runs it reports; none: all. */
   readonly registries: readonly string[]
   readonly url: string
-  readonly events: readonly WebhookEvent[]
+  /** Those of sessions have those of runs beside them, which add the messages. */
+  readonly events: readonly ReportedEvent[]
   /** None: messages are signed with the secrets of the service. */
   readonly secrets: readonly string[]
   readonly createdAt: number
@@ -64,6 +65,8 @@ export interface StoredDelivery extends RunnableKey {
 export interface ClaimedDelivery extends StoredDelivery {
   readonly url: string
   readonly secrets: readonly string[]
+  /** Those of its webhook, as it is now. */
+  readonly events: readonly ReportedEvent[]
 }
 
 /** To whom nothing more is to be sent now. */

@@ -9,7 +9,6 @@ import {
   type DeliveryOutcome,
   type Fault,
   type RunChange,
-  type StoredDelivery,
   type WebhookChange,
   type WebhookEvent
 } from '@svc/contract'
@@ -21,6 +20,7 @@ import {
   UnsafeTargetError,
   type TargetRules
 } from '../outbound/safe-post.ts'
+import { faultOfEvents, toSessionEvent, withRunEvents } from './session-events.ts'
 
 /** What a change of a run's record means to webhooks. */
 export interface ReportedChange {
@@ -51,7 +51,9 @@ export function deliveryIdOf({ key }: Pick<ReportedChange, 'key'>, webhookId: st
 }
 
 /** The body of a message: the same for each attempt. */
-function toMessageBody(delivery: StoredDelivery): string {
+function toMessageBody(delivery: ClaimedDelivery): string {
+  const ofSession = toSessionEvent(delivery, delivery.events)
+  if (ofSession !== undefined) return JSON.stringify(ofSession)
   const { event, at, runId, kind, name, sessionId, metadata, detail } = delivery
   const about =
     event === 'run.failed' ? { error: detail } : event === 'run.input-required' && { input: detail }
@@ -162,14 +164,17 @@ function codeOfFault(err: unknown): string {
 const isChange = checkOf(WebhookChangeSchema)
 
 /**
- * Checks what was given of a webhook, drops undefined fields, and looks the host up.
+ * Checks what was given of a webhook, drops undefined fields, completes its events, and looks the host up.
  * @throws RUN_ERR_BAD_WEBHOOK, RUN_ERR_WEBHOOK_URL
  */
 export async function requireWebhook<T extends WebhookChange>(given: T, rules: TargetRules): Promise<T> {
   const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
   if (!isChange(fields)) throw badWebhook(findFaults(WebhookChangeSchema, fields))
-  if (fields.url !== undefined) await requireTarget(fields.url, rules)
-  return fields
+  const { url, events } = fields
+  const fault = events && faultOfEvents(events)
+  if (fault !== undefined) throw badWebhook([fault])
+  if (url !== undefined) await requireTarget(url, rules)
+  return events === undefined ? fields : { ...fields, events: withRunEvents(events) }
 }
 
 /** The error of a webhook with these faults. */

@@ -25,6 +25,7 @@ import {
   RUN_ERR_WEBHOOKS_NOT_KEPT
 } from '@svc/contract/errors'
 import { ENGINE_DEFAULTS, type EngineLimits, type WebhookOptions } from '../options.ts'
+import { askedEvents } from './session-events.ts'
 import { badWebhook, newSecret, requireWebhook } from './send-message.ts'
 import { DueMessages, type DueRules, type WebhookHost } from './due-messages.ts'
 
@@ -218,7 +219,7 @@ function toOwned(stored: StoredWebhook): OwnedWebhook {
     owner,
     registries,
     url,
-    events: [...events],
+    events: askedEvents(events),
     ...times,
     ...(runId !== null && { runId })
   }

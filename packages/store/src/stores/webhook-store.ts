@@ -3,7 +3,7 @@ import {
   type ClaimedDelivery,
   type StoredDelivery,
   type StoredWebhook,
-  type WebhookEvent,
+  type ReportedEvent,
   type WebhookStore
 } from '@svc/contract'
 import { RUN_ERR_TOO_MANY_WEBHOOKS } from '@svc/contract/errors'
@@ -45,7 +45,7 @@ function createOutbox(db: Kysely<Tables>, commit: Commit, skipDamaged: SkipDamag
           .returningAll()
           .execute()
         const ids = [...new Set(claimed.map((row) => row.webhook_id))]
-        const webhooks = trx.selectFrom('webhook').select(['webhook_id', 'url', 'secrets'])
+        const webhooks = trx.selectFrom('webhook').select(['webhook_id', 'url', 'secrets', 'events'])
         const found = await webhooks.where('webhook_id', 'in', ids).execute()
         const byId = new Map(found.map((webhook) => [webhook.webhook_id, webhook]))
         return claimed.map((row) => ({ row, webhook: byId.get(row.webhook_id) }))
@@ -54,7 +54,9 @@ function createOutbox(db: Kysely<Tables>, commit: Commit, skipDamaged: SkipDamag
         .flatMap(({ row, webhook }): ClaimedDelivery[] => {
           const [delivery] = toDeliveries([row])
           const secrets = webhook && parseStored<string[]>(webhook.secrets)
-          return delivery && webhook && secrets ? [{ ...delivery, url: webhook.url, secrets }] : []
+          if (delivery === undefined || webhook === undefined || secrets === undefined) return []
+          const events = fromList(webhook.events) as ReportedEvent[]
+          return [{ ...delivery, url: webhook.url, secrets, events }]
         })
         .toSorted((a, b) => a.seq - b.seq)
     },
@@ -314,7 +316,7 @@ function toWebhook(row: Row): StoredWebhook | undefined {
       runId: row.run_id,
       registries: fromList(row.registries),
       url: row.url,
-      events: fromList(row.events) as WebhookEvent[],
+      events: fromList(row.events) as ReportedEvent[],
       secrets,
       createdAt: row.created_at,
       updatedAt: row.updated_at

@@ -204,10 +204,10 @@ export function createInProcessWebhooks(
     claim({ now, until, limit, busy }) {
       const claimed = outbox.claimable((each) => each.dueAt <= now && !isBusy(each, busy)).slice(0, limit)
       return claimed.map((each) => {
-        const { url, secrets } = webhooks.get(each.webhookId)!
+        const { url, secrets, events } = webhooks.get(each.webhookId)!
         const delivery = { ...each, dueAt: until, attempts: each.attempts + 1 }
         outbox.put(delivery)
-        return { ...structuredClone(delivery), url, secrets: [...secrets] }
+        return { ...structuredClone(delivery), url, secrets: [...secrets], events: [...events] }
       })
     },
     nextAt: (busy) => outbox.claimable((each) => !isBusy(each, busy))[0]?.dueAt,
