@@ -49,6 +49,8 @@ export interface Tables {
   run_part: { run_id: string; seq: number; json: string }
   /** On Postgres only: each key of a run's metadata with its value, as `digestPair` makes it. */
   run_metadata: { owner: string; pair: Uint8Array; created_at: number; run_id: string }
+  /** Counts the waiting runs of an owner that were queued from one instant to before the next row's. */
+  queue_span: { owner: string; from_at: number; last_at: number; waiting: number }
   /** Messages that are to join a run. */
   run_steer: { steer_id: string; run_id: string; hash: string | null; message: string }
   run_step: { run_id: string; key: string; output: string | null }

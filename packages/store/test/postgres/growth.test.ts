@@ -228,6 +228,7 @@ const OTHER_BLOCKS: Readonly<Record<string, number>> = {
   'list sessions of a name that nobody has': 30,
   'list sessions of a kind that nobody has': 30,
   'list sessions of a scope without any': 30,
+  'list waiting runs with their positions': 1_500,
   sweep: 20_000,
   'list messages of a registry without any': 20,
   'list dead messages of a registry without any': 20
@@ -264,8 +265,8 @@ t.test('200,000 runs', { skip: url === undefined && 'no Postgres of its own runs
   const before = (await admin.query<{ name: string; scans: number }>(SCANS, [schema])).rows
   const store = await openStore()
 
-  for (const [name, call] of Object.entries(CALLS))
-    await t.test(`${name} reads few blocks, whatever the tables have`, async (t) => {
+  const readsFew = (name: string, call: Call) =>
+    t.test(`${name} reads few blocks, whatever the tables have`, async (t) => {
       await admin.query('select pg_stat_statements_reset()')
       await call(store, grown)
       const { rows } = await admin.query<{ blocks: number; query: string }>(
@@ -278,6 +279,19 @@ t.test('200,000 runs', { skip: url === undefined && 'no Postgres of its own runs
         `${blocks}, of which ${rows[0]?.blocks} for ${rows[0]?.query}`
       )
     })
+  for (const [name, call] of Object.entries(CALLS)) await readsFew(name, call)
+
+  await admin.query(
+    `insert into ${schema}.run (run_id, registry, kind, name, session_id, owner, created_at, updated_at, status, epoch, bytes, queued_at)
+     select 'q' || n, 'global', 'agent', 'echo', 's', 'waits', n, n, 'submitted', 0, 0, n from generate_series(10001, 30000) n`
+  )
+  await admin.query('analyze')
+  await readsFew('find the last of 20,000 waiting runs', async ({ runs }) => {
+    t.equal((await runs.find('q30000'))?.queuePosition, 20_000)
+  })
+  await readsFew('list waiting runs with their positions', ({ runs }) =>
+    runs.list({ owner: 'waits', scope, status: 'submitted', limit: 50 })
+  )
 
   await t.test('no statement reads a growing table from its beginning to its end', async (t) => {
     await close(store)

@@ -52,7 +52,7 @@ async function serve(t: Test, store: Store, concurrency: number) {
   }
 }
 
-t.setTimeout(60_000)
+t.setTimeout(240_000)
 
 t.test('the queue on Postgres', { skip: server instanceof Error && server.message }, async (t) => {
   if (server instanceof Error) return

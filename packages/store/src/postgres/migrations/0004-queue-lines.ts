@@ -1,10 +1,14 @@
 import { sql, type Kysely } from 'kysely'
+import { countSpans, SPAN } from '../../rows/queue-spans.ts'
 
 /**
  * The lines of the queue. A waiting run is in the line of its owner and runnable; a line without waiting runs has no row. `busy` is how many
  * runs from the queue its owner had in progress when it was last counted, `head_at` when its first run was queued: an index on both has the
  * next line first. Lines of an owner change only while its row in `queue_owner` is locked; the trigger adds them when a transaction commits
  * that lets a run wait, so also for nodes that know nothing of lines.
+ *
+ * `queue_span` counts what waits of an owner, from one instant to before the next: the place of a run is the sum of the spans before its own,
+ * and its place in that one. Each is full at some hundred runs, and triggers keep them, when a transaction commits.
  */
 export async function addQueueLines(db: Kysely<unknown>, schema: string): Promise<void> {
   for (const statement of statements(schema)) await sql.raw(statement).execute(db)
@@ -38,7 +42,10 @@ function countText(unfinished: string, of: string, most: string): string {
 function statements(schema: string): string[] {
   const id = 'text collate "C"'
   const table = (name: string) => `"${schema}".${name}`
-  const [run, line, owner] = ['run', 'queue_line', 'queue_owner'].map(table)
+  const [run, line, owner, span] = ['run', 'queue_line', 'queue_owner', 'queue_span'].map(table)
+  // The span of a run.
+  const spanOf = (of: string) => `s.owner = ${of}.owner and s.from_at = (select p.from_at from ${span} p
+    where p.owner = ${of}.owner and p.from_at <= ${of}.queued_at order by p.from_at desc limit 1)`
   const key = ['registry', 'kind', 'name', 'owner']
   const keyOf = (of: string) => key.map((column) => `${of}.${column}`).join(', ')
   // What the functions count is a table of the next migration.
@@ -60,6 +67,8 @@ function statements(schema: string): string[] {
     `create table ${owner} (owner ${id} primary key)`,
     `create table ${line} (${key.map((column) => `${column} ${id} not null`).join(', ')}, busy integer not null, head_at bigint not null,
       primary key (owner, registry, kind, name))`,
+    `create table ${span} (owner ${id} not null, from_at bigint not null, last_at bigint not null, waiting integer not null,
+      primary key (owner, from_at)) with (fillfactor = 50)`,
     `create index queue_line_next on ${line} (registry, kind, name, busy, head_at)`,
     `create index queue_line_busy on ${line} (owner) where busy > 0`,
     `create function "${schema}".queue_join() returns trigger language plpgsql ${ONLY_BY_INDEX} as $$
@@ -68,14 +77,33 @@ function statements(schema: string): string[] {
         if not exists (select from ${line} l where ${isLine('new.owner', 'new')}) then
           insert into ${line} values (new.registry, new.kind, new.name, new.owner, ${busy('new.owner', String(MAX_COUNTED))}, new.queued_at);
         end if;
+        if tg_op = 'INSERT' or old.epoch <> 0 then
+          update ${span} s set waiting = s.waiting + 1, last_at = greatest(s.last_at, new.queued_at)
+            where ${spanOf('new')} and (s.waiting < ${SPAN} or s.last_at >= new.queued_at);
+          if not found then
+            insert into ${span} values (new.owner, new.queued_at, new.queued_at, 1);
+          end if;
+        end if;
+        return null;
+      end $$`,
+    // A run may leave while its owner is not locked: no other transaction removes a span that counts it.
+    `create function "${schema}".queue_leave() returns trigger language plpgsql ${ONLY_BY_INDEX} as $$
+      begin
+        if tg_op = 'DELETE' or new.epoch <> 0 or new.ended_at is not null then
+          update ${span} s set waiting = s.waiting - 1 where ${spanOf('old')};
+        end if;
         return null;
       end $$`,
     `create constraint trigger queue_join after insert or update of epoch on ${run} deferrable initially deferred
       for each row when (new.epoch = 0 and new.ended_at is null) execute function "${schema}".queue_join()`,
+    // At the end of the transaction: one that holds a span waits for no row of a run.
+    `create constraint trigger queue_leave after update of epoch, ended_at or delete on ${run} deferrable initially deferred
+      for each row when (old.epoch = 0 and old.ended_at is null) execute function "${schema}".queue_leave()`,
     // Those that wait already; the trigger keeps others from adding any until this is committed.
     `insert into ${owner} select distinct owner from ${run} r where ${WAITS}`,
     `insert into ${line} select registry, kind, name, owner, ${countText(`(select * from ${run} where ended_at is null)`, 'w.owner', String(MAX_COUNTED))}, head_at
       from (select registry, kind, name, owner, min(queued_at) as head_at from ${run} r where ${WAITS} group by 1, 2, 3, 4) w`,
+    countSpans(span!, run!),
     // Begins at most `most` runs. First it counts again what the owners of runs that have ended, and other given owners, have in progress. Each
     // of its statements sees what was committed before it: what is read of an owner is read after it was locked. It waits for a lock only
     // while it has none, or in the order of owners. Besides runs it returns `again` if others had locked what may begin, and `left` if it has
@@ -109,6 +137,8 @@ function statements(schema: string): string[] {
             update ${line} l set busy = s.busy, head_at = s.head_at from s
             where s.head_at is not null and ${isLine('s.owner', 's')} and (l.busy <> s.busy or l.head_at <> s.head_at);
             delete from ${owner} o where o.owner = any(locked) and not exists (select from ${line} l where l.owner = o.owner);
+            delete from ${span} s where s.owner = any(locked)
+              and (s.waiting <= 0 or (select 1 from ${owner} o where o.owner = s.owner limit 1) is null);
             locked := null;
           end if;
           best := null;

@@ -39,7 +39,7 @@ const REPLACED = [
 ]
 const LISTED = ['run', 'run_end', 'run_metadata', 'session']
 // Rows that live for seconds: many are dead at any time, however many there are.
-const SHORT_LIVED = ['run_open', 'run_step', 'checkpoint', 'session_turn', 'webhook_delivery']
+const SHORT_LIVED = ['run_open', 'run_step', 'checkpoint', 'session_turn', 'webhook_delivery', 'queue_span']
 
 // A key with its value, as JSON has them. Postgres would refuse to parse a value with an escaped NUL.
 const PAIR = String.raw`"(?:[^"\\]|\\.)*":"(?:[^"\\]|\\.)*"`
@@ -164,6 +164,8 @@ function statements(schema: string): string[] {
     index('webhook_created', 'webhook (created_at, webhook_id) where run_id is null'),
     // A run has a result when it ends, and its row is then three times as large: with less room it would move to another page, and change all indexes.
     `alter table ${run} set (fillfactor = 22)`,
+    // Each turn changes a session twice: on the same page only what is new is logged.
+    `alter table ${table('session')} set (fillfactor = 50)`,
     // Lists read an index alone as far as a vacuum has seen the pages of its rows; by default it comes when a fifth of them is new.
     ...LISTED.map((name) => `alter table ${table(name)} set (autovacuum_vacuum_insert_scale_factor = 0.02)`),
     ...SHORT_LIVED.map(
