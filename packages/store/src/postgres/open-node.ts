@@ -30,7 +30,7 @@ import { Together } from './log/together.ts'
 import { WakeUps } from './log/wake-ups.ts'
 import { Failovers } from './nodes/failovers.ts'
 import { NodeChannel } from './nodes/node-channel.ts'
-import { PostgresLease } from './nodes/node-lease.ts'
+import { PostgresLease, showAlive } from './nodes/node-lease.ts'
 import { SessionTurns } from './nodes/session-turns.ts'
 import type { Connections } from './open-pool.ts'
 import { createQuery, type Query } from './query.ts'
@@ -312,6 +312,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
       const client = await connectLane()
       if (prepare) await client.query(LANE)
       await failovers.look(client)
+      if (prepare && lease.nodeId !== '') await showAlive(client, lease.nodeId)
       return client
     },
     statements: createStatements(table),

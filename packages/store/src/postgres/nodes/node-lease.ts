@@ -58,8 +58,8 @@ const REQUESTS_EVERY = 4
 /**
  * A node's row says when it was last seen, by the database's clock, and which lock its channel holds. A node that finds the row of another
  * outdated removes it, and only then are the runs of that node left; a row that was removed never comes back. Once that lock is free, and the one
- * that the connection of the lease holds, as the process or both connections are gone, the row is outdated earlier: a slow process to which the
- * server has closed one of them has the time of its lease.
+ * that the connections of the lease and of the lane share, as the process or all three are gone, the row is outdated earlier: a slow process to
+ * which the server has closed some of them has the time of its lease.
  */
 export class PostgresLease implements NodeLease {
   readonly #host: LeaseHost
@@ -225,14 +225,14 @@ export class PostgresLease implements NodeLease {
       if (this.#contact !== undefined) this.#hurry.abort()
     })
     await client.query('set synchronous_commit = off')
-    if (this.#hasJoined) await client.query(`select ${ALIVE}`, [this.#nodeId])
+    if (this.#hasJoined) await showAlive(client, this.#nodeId)
   }
 
   async #join(): Promise<void> {
     const client = await this.#connection.get()
     // Short, since each run has it in several rows: 72 random bits.
     const nodeId = randomBytes(9).toString('base64url')
-    await client.query(`select ${ALIVE}`, [nodeId])
+    await showAlive(client, nodeId)
     const node = `insert into ${this.#host.table('node')} (node_id, format) values ($1, $2)`
     await client.query(node, [nodeId, RUN_FORMAT])
     this.#nodeId = nodeId
@@ -290,10 +290,13 @@ export class PostgresLease implements NodeLease {
   }
 }
 
-// The number of the lock by which the connection of a lease shows that the process of a node has not ended.
+// The number of the lock by which connections show that the process of a node has not ended.
 const lockOf = (nodeId: string) => `hashtextextended('svc node ' || ${nodeId}, 0)`
-// Shared, since the server may not know yet that an earlier connection has ended.
-const ALIVE = `pg_advisory_lock_shared(${lockOf('$1')})`
+
+/** As long as the connection is open, the process of the node is not taken for killed. */
+export async function showAlive(client: Client, nodeId: string): Promise<void> {
+  await client.query(`select pg_advisory_lock_shared(${lockOf('$1')})`, [nodeId])
+}
 
 // Milliseconds after which a node whose connections are closed counts as dead.
 function graceOf({ ttl, beat }: LeaseHost): number {
