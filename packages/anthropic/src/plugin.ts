@@ -1,9 +1,9 @@
 import {
-  CONVERSATION_DEFAULTS,
   nameRequests,
   openSurface,
   refuseUnknownRoutes,
   resolveWireOptions,
+  SESSION_DEFAULTS,
   type WireDescription,
   type WireOptions
 } from '@svc/surface'
@@ -40,7 +40,7 @@ const WIRE: WireDescription = {
     ]
   },
   errors,
-  defaults: CONVERSATION_DEFAULTS,
+  defaults: SESSION_DEFAULTS,
   tokenHeader: 'x-api-key',
   toBody: toErrorBody
 }

@@ -63,6 +63,7 @@ export { collectStream, ResultCollector } from './runnables/collect-stream.ts'
 export { namedEntries, renameRunnable, toRunnables, withOrigin } from './runnables/define-runnable.ts'
 export { upcomingInstants } from './schedules/schedule-plan.ts'
 export { formatPosition, presentOf } from './sessions/session-tails.ts'
+export { MAX_SETTINGS } from './sessions/sessions.ts'
 export { partsOfTurn, readTurn, readTurns, type Turn } from './sessions/read-turns.ts'
 export { toSession } from './sessions/sessions.ts'
 export {

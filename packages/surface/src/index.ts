@@ -42,6 +42,7 @@ export {
   EXPOSED_OPTIONS,
   namedRunnablesSchema,
   CONVERSATION_DEFAULTS,
+  SESSION_DEFAULTS,
   resolveWireOptions,
   WIRE_OPTIONS,
   WireOptionsSchema,
@@ -129,7 +130,7 @@ export {
   type RunProjection,
   type StreamStart
 } from './sse/event-stream.ts'
-export { beginSession, findSession } from './sessions/find-session.ts'
+export { beginSession, findSession, requireKept } from './sessions/find-session.ts'
 export {
   createSchedule,
   cursorOfSchedule,

@@ -35,7 +35,7 @@ type Step =
 type Message = Extract<SentEvent, { type: 'user.message' }>
 
 /**
- * Carries out the events of a request, in order, once all of them are known to be valid: messages wait for their turn, an interrupt ends the
+ * Carries out the events of a request, in order, once all of them are known to be valid and their runs may start: messages wait for their turn, an interrupt ends the
  * run under way before what waits, answers continue the run.
  * @returns them, with the ids that they have in the history
  * @throws ANTHROPIC_ERR_* of requests, and the errors of `RunEngine.start` and `RunEngine.answer`
@@ -49,6 +49,7 @@ export async function sendEvents(
   const settings = readSettings(await surface.runs.sessions.settings(session))
   if (settings.archivedAt !== undefined) throw new ANTHROPIC_ERR_ARCHIVED()
   const steps = await planSteps(surface, session, body.events)
+  requireRoom(surface, request, steps)
   const answers = steps.flatMap((step) => (step.type === 'answer' ? step.given : []))
   let areAnswered = false
   const sent: UserEvent[] = []
@@ -68,6 +69,18 @@ export async function sendEvents(
     }
   }
   return sent
+}
+
+// All messages are accepted, or none. Repeated requests may have begun runs that need no room.
+function requireRoom(
+  { runs }: WireSurface,
+  { caller, headers }: Pick<FastifyRequest, 'caller' | 'headers'>,
+  steps: readonly Step[]
+): void {
+  const messages = steps.filter(({ type }) => type === 'message').length
+  if (messages < 2 || headers['idempotency-key'] !== undefined) return
+  const refusal = runs.refusal(caller.sub, false, messages)
+  if (refusal !== undefined) throw refusal.error
 }
 
 function now(): string {

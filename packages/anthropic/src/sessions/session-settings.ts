@@ -1,5 +1,5 @@
 import { ClientToolsSchema, checkOf, type ClientTool, type SessionSettings } from '@svc/contract'
-import { requireCallerOptions, type WireSurface } from '@svc/surface'
+import { requireCallerOptions, requireKept, type WireSurface } from '@svc/surface'
 import type { Static } from '@sinclair/typebox'
 import { ANTHROPIC_ERR_BAD_REQUEST, ANTHROPIC_ERR_UNSUPPORTED } from '../errors.ts'
 import type { GivenToolSchema } from './session-schemas.ts'
@@ -19,9 +19,11 @@ export function readSettings(settings: SessionSettings | undefined): ManagedSett
   return settings?.[NAME] ?? {}
 }
 
-/** The settings of a session with those of this wire replaced. */
+/** The settings of a session with those of this wire replaced. @throws ANTHROPIC_ERR_BAD_REQUEST if they are too large */
 export function toSettings(earlier: SessionSettings | undefined, own: ManagedSettings): SessionSettings {
-  return { ...earlier, [NAME]: own }
+  const settings = { ...earlier, [NAME]: own }
+  requireKept(settings, 'agent.system and agent.tools', ANTHROPIC_ERR_BAD_REQUEST)
+  return settings
 }
 
 const areTools = checkOf(ClientToolsSchema)

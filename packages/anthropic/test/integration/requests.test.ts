@@ -1,10 +1,12 @@
+import { defineRunnable } from '@svc/registry'
 import { Agent } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
+import { talkingRunnable } from '@svc/testing'
 import { authenticate, callsOf, send } from '@tools/wires/agents'
 import { checkPlugin, parrot } from '@tools/wires/wire-checks'
 import anthropic from '@svc/anthropic'
 import t from 'tap'
-import { refusalOf, sessionsApp, untilIdle } from '../helpers/sessions-app.ts'
+import { readAll, refusalOf, sessionsApp, untilIdle } from '../helpers/sessions-app.ts'
 
 const say = (text: string) => ({ type: 'user.message' as const, content: [{ type: 'text' as const, text }] })
 const HEADERS = { 'anthropic-beta': 'managed-agents-2026-04-01', 'content-type': 'application/json' }
@@ -51,7 +53,7 @@ t.test('bad requests have the shape of the protocol, and never a status over 499
     '400 invalid_request_error ANTHROPIC_ERR_BAD_JSON'
   )
   t.equal(
-    await ask(events, { events: [say('x'.repeat(10_485_760))] }),
+    await ask(events, { events: [say('x'.repeat(5_000_000))] }),
     '413 request_too_large ANTHROPIC_ERR_BODY_TOO_LARGE'
   )
   t.equal(await ask(events, { events: Array.from({ length: 51 }, () => say('Hi')) }), BAD)
@@ -206,3 +208,47 @@ async function begin(client: Parameters<typeof untilIdle>[0]): Promise<string> {
   })
   return id
 }
+
+t.test('messages of one request are accepted all or none', async (t) => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  const slow = defineRunnable({
+    kind: 'agent',
+    name: 'slow',
+    async *stream() {
+      await isOver
+      yield { type: 'text', text: 'Done.' }
+    }
+  })
+  const { connect } = await sessionsApp(t, {
+    runnables: [slow],
+    options: { authenticate: authenticate as never },
+    engine: { limits: { maxRunsPerOwner: 2 } }
+  })
+  const client = connect({ apiKey: 'ada' })
+  const { sessions } = client.beta
+  const { events } = sessions
+  const { id } = await sessions.create({ agent: 'slow', environment_id })
+  const send = (count: number) =>
+    events.send(id, { events: Array.from({ length: count }, () => say('Hi')) as never[] })
+  t.equal(await refusalOf(send(3)), '429 RUN_ERR_TOO_MANY_RUNS')
+  t.same(await readAll(events.list(id)), [], 'none of them was accepted')
+  t.equal((await send(2)).data!.length, 2)
+  t.equal(await refusalOf(send(1)), '429 RUN_ERR_TOO_MANY_RUNS')
+  end()
+  await untilIdle(client, id, 2)
+})
+
+t.test('a system prompt that a session cannot keep is refused with the limit', async (t) => {
+  const { client } = await sessionsApp(t, { runnables: [talkingRunnable()] })
+  const begin = (system: string) =>
+    client.beta.sessions.create({
+      agent: { type: 'agent_with_overrides', id: 'talk', system },
+      environment_id
+    })
+  const err = await begin('x'.repeat(100_000)).catch((refused: Error) => refused)
+  t.match(err, {
+    status: 400,
+    message: /agent\.system and agent\.tools: a session keeps at most 65,536 bytes/
+  })
+  t.match(await begin('x'.repeat(60_000)), { type: 'session' })
+})

@@ -1,10 +1,11 @@
-import { CONVERSATION_DEFAULTS, nameRequests, openSurface, type WireDescription } from '@svc/surface'
+import { nameRequests, openSurface, SESSION_DEFAULTS, type WireDescription } from '@svc/surface'
 import type { FastifyInstance, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { errors } from '../surface-errors.ts'
 import { toErrorBody } from '../wire/error-body.ts'
 import { resolveAgentsOptions, type OpenAiAgentsOptions } from './options.ts'
 import { agentRoutes } from './routes/agent-routes.ts'
+import { artifactRoutes } from './routes/artifact-routes.ts'
 import { automationRoutes } from './routes/automation-routes.ts'
 import { invocationRoutes } from './routes/invocation-routes.ts'
 import { eventRoutes } from './routes/event-routes.ts'
@@ -27,11 +28,12 @@ const WIRE: WireDescription = {
       { name: 'Sessions', description: 'Conversations' },
       { name: 'Events', description: 'What clients send, and what happens' },
       { name: 'Turns', description: 'Items, turns and subagents of sessions' },
+      { name: 'Artifacts', description: 'Files that turns of sessions have made' },
       { name: 'Automations', description: 'Messages that are sent at given times' }
     ]
   },
   errors,
-  defaults: CONVERSATION_DEFAULTS,
+  defaults: SESSION_DEFAULTS,
   // Clients of the SDK know this error by the code.
   toBody(refusal) {
     const isUnknownCall = refusal.code === 'OPENAI_ERR_UNKNOWN_CALL'
@@ -56,6 +58,7 @@ async function openAiAgents(
       sessionRoutes(scope, surface)
       eventRoutes(scope, surface)
       turnRoutes(scope, surface)
+      artifactRoutes(scope, surface)
       automationRoutes(scope, surface)
       invocationRoutes(scope, surface)
       refusedRoutes(scope)

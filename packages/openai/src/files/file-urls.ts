@@ -10,8 +10,8 @@ export function fileUrlIn(surface: Pick<Surface, 'url' | 'prefix'>, request: Add
     fileId === undefined ? given : `${base}/files/${pathSegment(toFileId(runId, fileId))}/content`
 }
 
-// Its two ids in one, since the routes of files have one.
-function toFileId(runId: string, fileId: string): string {
+/** The id of a file of a run: both ids in one, since the routes of files have one. */
+export function toFileId(runId: string, fileId: string): string {
   return `file_${runId}_${fileId}`
 }
 

@@ -47,6 +47,7 @@ t.test('what cannot be served is refused with an error of the protocol', async (
       /metadata/
     ],
     [{ metadata: { k: 'x'.repeat(513) } }, 400, /metadata/],
+    [{ agent: { instructions: 'x'.repeat(100_000) } }, 400, /instructions.* at most 65,536 bytes/],
     [{ stream: true }, 400, /input is required/],
     [{ input: [] }, 400, /input/],
     [{ input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }] }, 400, /role/],
@@ -93,7 +94,7 @@ t.test('what cannot be served is refused with an error of the protocol', async (
   t.match(await send(...Array.from({ length: 51 }, () => message)), { status: 400 })
   const large = {
     ...message,
-    input: [{ role: 'user', content: [{ type: 'input_text', text: 'x'.repeat(11_000_000) }] }]
+    input: [{ role: 'user', content: [{ type: 'input_text', text: 'x'.repeat(5_000_000) }] }]
   }
   t.match(await send(large), { status: 413 })
   t.same((await sessions.turns.list(id)).data, [], 'no event had an effect')

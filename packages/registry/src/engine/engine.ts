@@ -215,8 +215,8 @@ class Engine implements EngineHost {
     return startRun(this, runnable, input, options)
   }
 
-  refusal(owner: string, often?: boolean): StartRefusal | undefined {
-    return this.live.refusal(owner, often)
+  refusal(owner: string, often?: boolean, runs?: number): StartRefusal | undefined {
+    return this.live.refusal(owner, often, runs)
   }
 
   async get(runId: string): Promise<StoredRun | undefined> {

@@ -142,12 +142,12 @@ export class LiveRuns {
   }
 
   /** As `RunEngine.refusal`. */
-  refusal(owner: string, isOften = false): StartRefusal | undefined {
+  refusal(owner: string, isOften = false, runs = 1): StartRefusal | undefined {
     const often = this.refusals.isOften(owner)
     if (isOften && !often) return undefined
     if (this.draining) return { error: new RUN_ERR_DRAINING(), often }
     try {
-      this.#requireVacancy(owner)
+      this.#requireVacancy(owner, runs)
     } catch (err) {
       this.refusals.add(owner)
       return { error: err as Error, often }
@@ -156,9 +156,10 @@ export class LiveRuns {
     return often ? { error: new RUN_ERR_TOO_MANY_RUNS(), often } : undefined
   }
 
-  #requireVacancy(owner: string): void {
+  // Of several runs in a session only one works.
+  #requireVacancy(owner: string, runs = 1): void {
     if (this.#working >= this.#maxRuns) throw new RUN_ERR_OVERLOADED()
-    if (this.owners.of(owner) >= this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
+    if (this.owners.of(owner) + runs > this.#maxRunsPerOwner) throw new RUN_ERR_TOO_MANY_RUNS()
     this.requireHold(owner, 1)
   }
 

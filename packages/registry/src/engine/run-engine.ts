@@ -83,8 +83,9 @@ export interface RunEngine {
    * Why a start of this owner would be refused now; undefined if no limit is reached. Surfaces ask before they read the body of a request, and
    * refuse it then.
    * @param often true: only if starts of the owner are refused often, more than 20 times a second
+   * @param runs how many are to be started, in one session; default 1
    */
-  refusal(owner: string, often?: boolean): StartRefusal | undefined
+  refusal(owner: string, often?: boolean, runs?: number): StartRefusal | undefined
   /**
    * The stored run; finished runs are included while they are retained. What a crash left is resumed or ended first, so that no dead run
    * is found as under way. @throws what the store throws

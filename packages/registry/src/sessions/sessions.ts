@@ -256,8 +256,8 @@ export interface SessionFields extends SessionChange {
   settings?: SessionSettings | null
 }
 
-// Bytes of the JSON of settings.
-const MAX_SETTINGS = 65_536
+/** Bytes of the JSON of the settings of a session, of all wires. */
+export const MAX_SETTINGS = 65_536
 
 /** Conversations: `fastify.sessions`. A session exists once it was created, or a run had its turn in it. */
 export class Sessions {

@@ -92,7 +92,7 @@ export interface WireOptions extends PolicyOptions {
   clientTools?: boolean
   /** What happens to a run whose client disconnects, unless its request says; default `continue`. */
   onDisconnect?: OnDisconnect
-  /** Bytes of a body; default that of `@svc/registry`, else 10,485,760 where clients send the whole conversation. */
+  /** Bytes of a body; default that of `@svc/registry`, else 10,485,760 where clients send the whole conversation, and 4,194,304 where they send messages to a session. */
   bodyLimit?: number
   /** Levels of objects and lists in a body; default that of `@svc/registry`, else 64. */
   jsonDepth?: number
@@ -112,6 +112,9 @@ export const WireOptionsSchema = optionsSchema<WireOptions>(WIRE_OPTIONS)
 
 /** What such wires have by default where others have less, since clients send the whole conversation. */
 export const CONVERSATION_DEFAULTS = Object.freeze({ bodyLimit: 10_485_760 })
+
+/** What wires have by default whose sessions the service keeps, so that a body has new messages only. */
+export const SESSION_DEFAULTS = Object.freeze({ bodyLimit: 4_194_304 })
 
 /**
  * Validates the options of a wire.

@@ -1,6 +1,12 @@
-import { randomId, type Principal, type Runnable, type StoredSession } from '@svc/contract'
+import {
+  randomId,
+  type Principal,
+  type Runnable,
+  type SessionSettings,
+  type StoredSession
+} from '@svc/contract'
 import { RUN_ERR_SESSION_AMBIGUOUS, RUN_ERR_SESSION_NOT_FOUND } from '@svc/contract/errors'
-import type { Exposed } from '@svc/registry/engine'
+import { MAX_SETTINGS, type Exposed } from '@svc/registry/engine'
 import { ownerOfSessions, type SessionAccess } from '../access/require-owned.ts'
 
 /** What a session begins with. */
@@ -22,6 +28,22 @@ export async function findSession(
   if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(sessionId)
   if (other !== undefined) throw new RUN_ERR_SESSION_AMBIGUOUS(sessionId)
   return session
+}
+
+/**
+ * Refuses settings that are too large for a session to keep.
+ * @param what of the request they are made of
+ */
+export function requireKept(
+  settings: SessionSettings,
+  what: string,
+  Refused: new (fault: string) => Error
+): void {
+  const bytes = Buffer.byteLength(JSON.stringify(settings))
+  if (bytes > MAX_SETTINGS)
+    throw new Refused(
+      `${what}: a session keeps at most 65,536 bytes of JSON of them together, and these have ${bytes}`
+    )
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   beginSession,
   findSession,
   removeSession,
+  requireKept,
   sendJson,
   SSE_HEADERS,
   streamSession,
@@ -22,7 +23,7 @@ import { requireAgent } from './agent-routes.ts'
 import { readSession, toContext } from './read-session.ts'
 import type { CreateSession } from './request-schemas.ts'
 import { startTurn, toKey } from './send-events.ts'
-import { requireServed, toSettings } from './session-settings.ts'
+import { KEPT, requireServed, toSettings } from './session-settings.ts'
 
 type CreateRequest = FastifyRequest<{ Body: CreateSession }>
 
@@ -112,6 +113,7 @@ async function beginOrFind(
   requireServed(body, ['prompt_cache_options', 'review', 'spend_control', 'vault_ids'])
   const runnable = await requireAgent(surface, agentId, caller)
   const settings = toSettings(surface, agentId, runnable, agent)
+  requireKept({ [SETTINGS]: settings }, KEPT, OPENAI_ERR_BAD_REQUEST)
   const given = { settings: { [SETTINGS]: settings }, ...(metadata && { metadata }) }
   const begun = (session: StoredSession): Begun => ({
     context: { session, settings, toolCalls: surface.toolCalls },

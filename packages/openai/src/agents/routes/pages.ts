@@ -32,3 +32,12 @@ export function pageOf<T extends { readonly id: string }>(all: readonly T[], que
   const items = sorted.slice(at, at + limit)
   return toPage({ items, hasMore: at + limit < sorted.length }, after)
 }
+
+/** For a list that begins after an id: what it is refused with if no turn has that. */
+export function toBadCursor(after: string | undefined) {
+  return (err: unknown): never => {
+    throw after !== undefined && (err as { code?: unknown }).code === 'RUN_ERR_NOT_FOUND'
+      ? new OPENAI_ERR_BAD_CURSOR(after)
+      : err
+  }
+}

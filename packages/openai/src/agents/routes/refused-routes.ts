@@ -4,7 +4,6 @@ import { REPLIES } from './request-schemas.ts'
 
 // What the service does not have, below its paths.
 const UNSERVED = {
-  'artifacts of sessions': '/agents/sessions/:session_id/artifacts',
   'traces of sessions': '/agents/sessions/:session_id/traces',
   environments: '/agents/environments',
   vaults: '/vaults'

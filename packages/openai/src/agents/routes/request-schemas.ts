@@ -1,8 +1,15 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { RunMetadataSchema } from '@svc/contract'
-import { eventsReply, jsonReply } from '@svc/surface'
+import { bytesReply, eventsReply, jsonReply } from '@svc/surface'
 import { ErrorBodySchema } from '../../wire/error-body.ts'
-import { AgentSchema, AgentSessionSchema, orNull, SubagentSchema, TurnSchema } from '../wire/agent-schemas.ts'
+import {
+  AgentSchema,
+  AgentSessionSchema,
+  orNull,
+  SessionArtifactSchema,
+  SubagentSchema,
+  TurnSchema
+} from '../wire/agent-schemas.ts'
 import { AutomationSchema, InvocationSchema } from '../wire/automation-schemas.ts'
 import { AgentSessionEventSchema } from '../wire/event-schemas.ts'
 import { InputMessageSchema, SessionItemSchema } from '../wire/item-schemas.ts'
@@ -122,6 +129,7 @@ export const InputEventsSchema = Type.Object(
 const id = Type.String({ minLength: 1, maxLength: 300 })
 export const AgentParamsSchema = Type.Object({ agent_id: id })
 export const SessionParamsSchema = Type.Object({ session_id: id })
+export const ArtifactParamsSchema = Type.Object({ session_id: id, artifact_id: id })
 export const TurnParamsSchema = Type.Object({ session_id: id, turn_id: id })
 export const SubagentParamsSchema = Type.Object({ session_id: id, subagent_id: id })
 export const AutomationParamsSchema = Type.Object({ automation_id: id })
@@ -144,6 +152,10 @@ export const SessionsQuerySchema = Type.Object({
 export const AutomationsQuerySchema = Type.Object({
   ...PageQuerySchema.properties,
   session_id: Type.Optional(Type.String({ description: 'Only those with this existing session' }))
+})
+export const ArtifactsQuerySchema = Type.Object({
+  ...PageQuerySchema.properties,
+  environment_id: Type.Optional(Type.String())
 })
 export const StreamQuerySchema = Type.Object({
   after: Type.Optional(
@@ -196,6 +208,9 @@ export const REPLIES = {
   turns: list('Turn', TurnSchema),
   subagent: { 200: jsonReply('The subagent', SubagentSchema), ...failures },
   subagents: list('Subagent', SubagentSchema),
+  artifact: { 200: jsonReply('The artifact', SessionArtifactSchema), ...failures },
+  artifacts: list('SessionArtifact', SessionArtifactSchema),
+  artifactContent: { 200: bytesReply('The file'), '4xx': failures['4xx'] },
   automation: { 200: jsonReply('The automation', AutomationSchema), ...failures },
   automations: list('Automation', AutomationSchema),
   automationDeleted: {

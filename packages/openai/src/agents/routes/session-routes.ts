@@ -2,13 +2,14 @@ import {
   ownerOfSessions,
   readRunnableId,
   removeSession,
+  requireKept,
   findSession,
   sendJson,
   toRunnableId
 } from '@svc/surface'
 import type { StoredSession } from '@svc/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { OPENAI_ERR_BAD_CURSOR, OPENAI_ERR_UNSUPPORTED } from '../../errors.ts'
+import { OPENAI_ERR_BAD_CURSOR, OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../../errors.ts'
 import type { Surface } from '../../surface.ts'
 import { SETTINGS } from '../wire/agent-objects.ts'
 import type { AgentSession } from '../wire/agent-schemas.ts'
@@ -26,7 +27,7 @@ import {
   type PageQuery,
   type UpdateSession
 } from './request-schemas.ts'
-import { requireServed, toSettings } from './session-settings.ts'
+import { KEPT, requireServed, toSettings } from './session-settings.ts'
 
 const tags = ['Sessions']
 const describe = (operationId: string, summary: string) => ({ operationId, tags, summary })
@@ -117,6 +118,7 @@ async function updateSession(
     ...(await sessions.settings(session)),
     [SETTINGS]: toSettings(surface, agentId, await requireAgent(surface, agentId, caller), agent, before)
   }
+  if (settings !== undefined) requireKept(settings, KEPT, OPENAI_ERR_BAD_REQUEST)
   const isCleared = metadata === null || (metadata !== undefined && Object.keys(metadata).length === 0)
   return sessions.update(session, {
     ...(settings !== undefined && { settings }),

@@ -8,6 +8,9 @@ import type { AgentFunction } from '../wire/agent-schemas.ts'
 import type { AgentSettings } from '../wire/agent-objects.ts'
 import type { AgentOverrides, GivenFunctionTool } from './request-schemas.ts'
 
+/** What a session keeps of a request. */
+export const KEPT = 'agent.instructions, agent.tools and agent.text'
+
 const UNSERVED = ['compaction', 'experimental', 'multi_agent', 'reasoning', 'service_tier'] as const
 
 /** Values that change nothing. */

@@ -21,7 +21,7 @@ import {
   type TurnProjection
 } from '../projection/turn-projection.ts'
 import { toTurn } from '../wire/agent-objects.ts'
-import { pageOf, toPage, toPageQuery } from './pages.ts'
+import { pageOf, toBadCursor, toPage, toPageQuery } from './pages.ts'
 import { readTurn, requireContext } from './read-session.ts'
 import {
   PageQuerySchema,
@@ -211,14 +211,6 @@ function turnsAt(
   return runId === undefined
     ? turnsOfSession(surface, session, caller, order)
     : turnsFrom(surface, session, caller, order, runId)
-}
-
-function toBadCursor(after: string | undefined) {
-  return (err: unknown): never => {
-    throw after !== undefined && (err as { code?: unknown }).code === 'RUN_ERR_NOT_FOUND'
-      ? new OPENAI_ERR_BAD_CURSOR(after)
-      : err
-  }
 }
 
 /** @throws RUN_ERR_NOT_FOUND */

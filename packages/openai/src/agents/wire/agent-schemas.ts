@@ -116,6 +116,22 @@ export const AgentSessionSchema = Type.Object(
 export type AgentSession = Static<typeof AgentSessionSchema>
 export type SessionStatus = AgentSession['status']
 
+/** A file that a turn has made. */
+export const SessionArtifactSchema = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('agent.session.artifact'),
+    session_id: Type.String(),
+    turn_id: Type.String(),
+    environment_id: Type.String({ description: '`none`: runs have no environments' }),
+    path: Type.String({ description: 'Its name, behind a slash' }),
+    size_bytes: Type.Integer(),
+    created_at: Seconds
+  },
+  { title: 'SessionArtifact' }
+)
+export type SessionArtifact = Static<typeof SessionArtifactSchema>
+
 /** Why a turn failed. */
 const TurnErrorSchema = Type.Object({ code: Type.String(), message: Type.String() }, { title: 'TurnError' })
 
