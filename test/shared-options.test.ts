@@ -101,8 +101,7 @@ const WIRES: Record<string, Wire> = {
       stream: true,
       ...more
     }),
-    bodyLimit: 10_485_760,
-    ofSession: true,
+    bodyLimit: 4_194_304,
     given: { agent: { tools: [{ type: 'function', name: 'ask_page', parameters: Input }], instructions } }
   },
   anthropic: {
@@ -114,7 +113,7 @@ const WIRES: Record<string, Wire> = {
       initial_events: [{ type: 'user.message', content: [{ type: 'text', text }] }],
       ...more
     }),
-    bodyLimit: 10_485_760,
+    bodyLimit: 4_194_304,
     given: {
       agent: {
         type: 'agent_with_overrides',
