@@ -45,7 +45,7 @@ async function reportOwners(url: string, load: ServerLoad, owners: number): Prom
     const { cpu } = await load.since()
     const takes = (await load.statements()).filter(({ query }) => query.includes('queue_take'))
     for (let count = 0; count < 20; count++) await stores[0]!.runs.find(last)
-    const found = (await load.statements()).filter(({ query }) => query.includes('with span'))
+    const found = (await load.statements()).filter(({ query }) => query.includes('with wanted('))
     const sum = (all: typeof takes, key: 'calls' | 'time') =>
       all.reduce((total, each) => total + each[key], 0)
     line(
