@@ -213,6 +213,7 @@ t.test('what a schedule cannot hold is refused with an error of the protocol', a
   t.match(await update({ target: existing }), { status: 400, message: /target\.type/ })
   t.match(await update({ type: 'once' }), { status: 400, code: 'OPENAI_ERR_BAD_REQUEST' })
   t.match(await update({ expression: '* * *' }), { status: 400, message: /five fields/ })
+  t.match(await update({ timezone: 'Mars/Olympus' }), { status: 400, code: 'RUN_ERR_SCHEDULE_TIME_ZONE' })
   t.match(await refusalOf(automations.list({ order: 'asc' })), {
     status: 400,
     code: 'OPENAI_ERR_UNSUPPORTED'
