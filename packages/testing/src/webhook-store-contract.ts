@@ -311,6 +311,7 @@ export function webhookStoreContract(t: ContractTest, make: MakeStore<WebhookSto
     t.same(
       { ...message, seq: 0 },
       {
+        events: all.events,
         runId,
         registry,
         kind,

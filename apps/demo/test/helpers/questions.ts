@@ -82,7 +82,7 @@ export const IN_SCOPE: readonly (readonly [question: string, answer: RegExp, doc
   ['What is the maximum body size?', /1 MiB/, HTTP],
   ['How large may a request be?', /1 MiB/, HTTP],
   ['How do I use my own API key?', /never stored or logged/, HTTP],
-  ['how do i pass images to the agent', /base64/, HTTP],
+  ['how do i send images to the agent', /base64/, HTTP],
   ['How do I send a file?', /mimeType/, HTTP],
   ['What is a session?', /A session is a conversation/, SESSIONS],
   ['what does SSE stand for', /Server-sent events/, WORDS],
