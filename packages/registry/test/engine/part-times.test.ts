@@ -64,6 +64,33 @@ t.test('times never decrease when the clock is set back', async (t) => {
   ])
 })
 
+t.test(
+  'the record has the time of the part that changed it, whatever passes between two looks at the clock',
+  async (t) => {
+    const now = Date.now
+    let looks = 0
+    Date.now = () => NOW + ++looks
+    t.teardown(() => (Date.now = now))
+    const engine = buildEngine(t)
+    const asking = scriptedRunnable([(context) => void context.ask({ message: '?' }).catch(() => {})], {
+      name: 'asking'
+    })
+    const failing = scriptedRunnable(
+      [
+        () => {
+          throw new Error('no')
+        }
+      ],
+      { name: 'failing' }
+    )
+    for (const runnable of [scriptedRunnable([{ type: 'text', text: 'a' }]), asking, failing]) {
+      const run = await engine.start(runnable, 'x')
+      const parts = await partsOf(run)
+      t.equal((await engine.find(run.runId))!.updatedAt, parts.at(-1)!.at, runnable.name)
+    }
+  }
+)
+
 t.test('a runnable cannot set the time of a part', async (t) => {
   setClock(t, NOW)
   const engine = buildEngine(t)

@@ -106,6 +106,11 @@ export class RunProgress {
     return this.#seq
   }
 
+  /** The time of the latest part, in milliseconds since the epoch. */
+  get at(): number {
+    return this.#at
+  }
+
   /** The bytes of the parts, as JSON. */
   get bytes(): number {
     return this.#bytes
@@ -173,7 +178,7 @@ export class RunProgress {
     const status = isCanceled ? 'canceled' : 'completed'
     return {
       entry,
-      change: { status, at: Date.now(), result, preview, stats },
+      change: { status, at: this.#at, result, preview, stats },
       outcome: { result },
       reason: isCanceled ? new RUN_ERR_CANCELED() : undefined
     }
@@ -184,7 +189,7 @@ export class RunProgress {
     const error = redact === undefined ? stored : redact(stored)
     return {
       entry: this.#encode({ type: 'error', error: toPartError(error) }),
-      change: { status: 'failed', at: Date.now(), error, stats: this.#result.stats },
+      change: { status: 'failed', at: this.#at, error, stats: this.#result.stats },
       outcome: { error: errorFromStored(error) },
       reason: err ?? new RUN_ERR_FAILED(),
       fault: { err, error }
@@ -291,7 +296,9 @@ export class PartWriter {
     const isGathered = type === 'text' || type === 'reasoning' || type === 'step'
     if (isGathered && change === undefined && record === undefined && this.#working === undefined)
       this.#gather(entry)
-    else this.#enter(entry, change, record)
+    else if (change === undefined) this.#enter(entry, undefined, record)
+    // The record says the same time as the part: readers of both see one state.
+    else this.#enter(entry, { ...change, at: this.#progress.at }, record)
   }
 
   #gather(entry: LogEntry): void {
