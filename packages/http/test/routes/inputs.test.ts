@@ -61,7 +61,7 @@ t.test('pending inputs are listed, and an answer resumes the run', async (t) => 
 })
 
 t.test('an input is answered once, in time, and before its run ends', async (t) => {
-  const hasty = waitingFor((context) => context.ask({ message: '?', timeout: 20 }), 'hasty')
+  const hasty = waitingFor((context) => context.ask({ message: '?', timeout: 1_000 }), 'hasty')
   const app = await buildApp(t, { runnables: [...runnables, hasty] })
   const { inputId } = await startWaiting(asker(app), {}, 'question')
   const answers = await Promise.all(
