@@ -45,7 +45,7 @@ const SAMPLES: readonly Sample[] = [
   }
 ]
 
-t.setTimeout(140_000)
+t.setTimeout(300_000)
 
 /** The install commands of each package manager, for the current folder and a given registry. */
 function installers(home: string, registry: string): Record<string, string[]> {

@@ -13,7 +13,7 @@ const OLDEST = [
 
 const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Record<string, never>
 
-t.setTimeout(140_000)
+t.setTimeout(300_000)
 
 t.test('every package requires the same minimum Node, which is tested here', async (t) => {
   const { version } = read('node_modules/node-oldest/package.json')

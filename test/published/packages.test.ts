@@ -8,7 +8,7 @@ import { bin, compileAsUser, install, pack, run } from '../helpers/tarballs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-t.setTimeout(140_000)
+t.setTimeout(300_000)
 
 /** The resolutions that attw's profile `esm-only` ignores: tools that cannot load ES modules. */
 const withoutEsm = new Set(['node10', 'node16-cjs'])

@@ -3,7 +3,7 @@ import t from 'tap'
 import { install, pack, run } from '../helpers/tarballs.ts'
 
 // All that use the packages as built share a process.
-t.setTimeout(140_000)
+t.setTimeout(300_000)
 
 /** Files that the app below may load, most of them of Fastify, Ajv and Socket.IO. */
 const MOST = 400

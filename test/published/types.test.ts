@@ -38,7 +38,7 @@ const PACKAGES = [
 // A missing module, or a name that it does not export.
 const BAD_IMPORT = /error TS(?:2305|2307|2613|2614|2724):/
 
-t.setTimeout(140_000)
+t.setTimeout(300_000)
 
 /** A user's project with all packages as published, and the other packages that the documents install. */
 const app = t.testdir({ documents: {}, common: {} })
