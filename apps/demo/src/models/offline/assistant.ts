@@ -61,7 +61,7 @@ export function answerQuestions(conversation: Conversation, tools: ReadonlySet<s
 function splitQuestions(message: string): string[] {
   return message
     .replace(/(```|~~~)[\s\S]*?(?:\1|$)/g, '\n')
-    .split('\n')
+    .split(/\n\s*/)
     .flatMap((line) => [...sentences.segment(line)])
     .map(({ segment }) => segment.slice(0, MAX_LENGTH).trim())
     .filter((text) => /[\p{L}\p{N}]/u.test(text))
