@@ -29,6 +29,7 @@ const PRINTED: Readonly<Record<string, RegExp>> = {
   'docs/from-other-frameworks.md#3': /^Bees, for the world\n$/,
   'docs/from-other-frameworks.md#4': /^Ada\.\n$/,
   'docs/http.md#2': /^401 200\n$/,
+  'docs/agents-api.md#1': /^Where is it, you ask\?\n$/,
   'docs/managed-agents.md#1': /^Where is it, you ask\?\n$/,
   'packages/openai/README.md#1': /^Hello\n$/,
   'packages/console/README.md#1': /^200 text\/html; charset=utf-8\n$/,

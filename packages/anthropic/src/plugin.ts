@@ -15,6 +15,7 @@ import { deploymentRunRoutes } from './deployments/deployment-run-routes.ts'
 import { environmentRoutes } from './environments/environment-routes.ts'
 import { ANTHROPIC_ERR_ROUTE_NOT_FOUND } from './errors.ts'
 import { eventRoutes } from './events/event-routes.ts'
+import { fileRoutes } from './files/file-routes.ts'
 import { refusedRoutes } from './refused-routes.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { errors } from './surface-errors.ts'
@@ -36,6 +37,7 @@ const WIRE: WireDescription = {
       { name: 'Sessions', description: 'Conversations with an agent' },
       { name: 'Events', description: 'What a session was asked, and what it did' },
       { name: 'Threads', description: 'Members of teams and steps of workflows' },
+      { name: 'Files', description: 'What sessions have made' },
       { name: 'Deployments', description: 'Sessions that begin at given times' }
     ]
   },
@@ -59,6 +61,7 @@ async function anthropic(app: FastifyInstance, options: WireOptions & RegisterOp
       sessionRoutes(scope, surface)
       eventRoutes(scope, surface)
       threadRoutes(scope, surface)
+      fileRoutes(scope, surface)
       deploymentRoutes(scope, surface)
       deploymentRunRoutes(scope, surface)
       refusedRoutes(scope)

@@ -25,7 +25,6 @@ const MISSING = {
   vaults: ['/vaults', '/vaults/*'],
   'memory stores': ['/memory_stores', '/memory_stores/*'],
   skills: ['/skills', '/skills/*'],
-  files: ['/files', '/files/*'],
   dreams: ['/dreams', '/dreams/*'],
   'user profiles': ['/user_profiles', '/user_profiles/*']
 }

@@ -143,11 +143,13 @@ export {
   listSchedules,
   relabel,
   runSchedule,
+  scheduleOfSession,
   type PickedPage,
   type ScheduledRun,
   type ScheduleLabel
 } from './sessions/session-schedules.ts'
 export { sendMessage, type SendOptions } from './sessions/send-message.ts'
+export { filesOfTurn, readFileId, toFileId, type SessionFile } from './sessions/session-files.ts'
 export {
   expiryOf,
   streamSession,

@@ -195,6 +195,24 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
       cursor = page.nextCursor
     }
     t.same(paged, order, 'pages have each session once')
+    const back: string[] = []
+    for (let cursor: string | undefined; ;) {
+      const page = await all({ limit: 2, order: 'asc', ...(cursor !== undefined && { cursor }) })
+      back.push(...idsOf(page.sessions))
+      if (page.nextCursor === null) break
+      cursor = page.nextCursor
+    }
+    t.same(back, order.toReversed(), 'so have they in the other order')
+    const many = Array.from({ length: 33 }, (_, at) => ({ ...key, name: `none${at}` }))
+    const scopes: SessionQuery['scope'][] = [
+      { runnables: [key, { ...key, kind: 'workflow', name: 'flow' }] },
+      { runnables: [...many, key] }
+    ]
+    for (const some of scopes) {
+      const [down, up] = [await all({ scope: some }), await all({ scope: some, order: 'asc' })]
+      t.same(idsOf(up.sessions), idsOf(down.sessions).toReversed(), 'of some runnables too')
+      t.ok(up.sessions.length >= names.length)
+    }
     const [second] = unpaged.slice(1)
     const cursorAfter = (await sessionIndex.cursorAfter(second!))!
     t.same(idsOf((await all({ cursor: cursorAfter })).sessions), order.slice(2), 'a page after a session')
@@ -207,11 +225,17 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     t.equal(idsOf((await all()).sessions)[0], oldest, 'a turn is a change')
     const rest = idsOf((await all({ cursor: nextCursor! })).sessions)
     t.same(rest, order.slice(2, -1), 'a session that changed meanwhile is on no later page')
+    const upwards = idsOf((await all({ order: 'asc' })).sessions)
+    t.equal(upwards.at(-1), oldest)
+    const { nextCursor: upNext } = await all({ order: 'asc', limit: 2 })
     const [last] = idsOf(first).slice(-1)
     await later((await all({ limit: 1 })).sessions[0]!.updatedAt)
     await sessionIndex.update({ ...key, ...first[1]! }, { title: 'x' })
     t.equal(idsOf((await all()).sessions)[0], last, 'an update is a change')
     t.same(idsOf((await all({ cursor: nextCursor! })).sessions), rest, 'so is that of the last one of a page')
+    const upRest = idsOf((await all({ order: 'asc', cursor: upNext! })).sessions)
+    const stayed = upwards.slice(2).filter((sessionId) => sessionId !== last)
+    t.same(upRest, [...stayed, last], 'in the other order it comes again, or last')
     await sessions.remove({ ...key, sessionId: 'c' })
     t.equal(idsOf((await all()).sessions).includes('c'), false)
   })

@@ -25,7 +25,7 @@ const LOOKED_AT = 1_000
 const MAX_BACK = 32
 
 /**
- * A page of the caller's sessions, last changed first. Going back is possible over the last 32 pages.
+ * A page of the caller's sessions, by their last change. Going back is possible over the last 32 pages.
  * @throws ANTHROPIC_ERR_UNSUPPORTED, ANTHROPIC_ERR_BAD_PAGE, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE
  */
 export async function listSessions(
@@ -33,11 +33,7 @@ export async function listSessions(
   { limit = DEFAULT_LIMIT, page, beta: _, ...filter }: SessionsQuery,
   caller: Principal
 ): Promise<{ data: SessionObject[]; next_page: string | null; prev_page: string | null }> {
-  const { deployment_id: deployment, memory_store_id: memory, order } = filter
-  if (order === 'asc')
-    throw new ANTHROPIC_ERR_UNSUPPORTED('order "asc": sessions are listed last changed first')
-  for (const [name, given] of Object.entries({ deployment_id: deployment, memory_store_id: memory }))
-    if (given !== undefined) throw new ANTHROPIC_ERR_UNSUPPORTED(`the filter ${name}`)
+  if (filter.memory_store_id !== undefined) throw new ANTHROPIC_ERR_UNSUPPORTED('the filter memory_store_id')
   const list = ['sessions', filter]
   const { at, back } = readCursor(list, page, isPlace) ?? { at: null, back: [] }
   const pageAt = (place: Place) => toCursor(list, place)
@@ -60,7 +56,7 @@ async function collect(
   caller: Principal
 ): Promise<{ data: SessionObject[]; next: string | null }> {
   const { runs, exposed } = surface
-  const { agent_id: agent, agent_version: version } = filter
+  const { agent_id: agent, agent_version: version, order } = filter
   const data: SessionObject[] = []
   if (agent !== undefined && version !== undefined && version !== VERSION) return { data, next: null }
   const named = agent === undefined ? {} : readRunnableId(agent)
@@ -71,7 +67,7 @@ async function collect(
     const { sessions, nextCursor } = await runs.sessions.list({
       ...common,
       limit: Math.min(limit + 1, LOOKED_AT),
-      ...defined({ cursor: cursor ?? undefined })
+      ...defined({ order, cursor: cursor ?? undefined })
     })
     for (const session of sessions) {
       const object = await toListed(surface, session, filter)
@@ -96,6 +92,8 @@ async function toListed(
   const settings = readSettings(await surface.runs.sessions.settings(session))
   if (settings.archivedAt !== undefined && filter.include_archived !== 'true') return undefined
   const object = await toSessionObject(surface, session, settings)
+  const { deployment_id: deployment } = filter
+  if (deployment !== undefined && deployment !== object.deployment_id) return undefined
   const statuses = valuesOf(filter.statuses, filter['statuses[]'])
   return statuses === undefined || statuses.includes(object.status) ? object : undefined
 }

@@ -62,7 +62,7 @@ export function sessionRoutes(scope: FastifyInstance, surface: WireSurface): voi
   )
 
   const list = {
-    ...describe('listSessions', 'Your own sessions, last changed first'),
+    ...describe('listSessions', 'Your own sessions, by their last change'),
     querystring: SessionsQuerySchema,
     response: { 200: jsonReply('One page of sessions', SessionsSchema), ...FAILURES }
   }

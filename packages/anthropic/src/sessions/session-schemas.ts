@@ -42,7 +42,9 @@ export const SessionSchema = Type.Object(
     updated_at: time,
     archived_at: Type.Union([time, Type.Null()]),
     budget: Type.Null(),
-    deployment_id: Type.Null(),
+    deployment_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'The deployment that began it, as long as its first run is kept'
+    }),
     outcome_evaluations: none,
     resources: none,
     vault_ids: none,

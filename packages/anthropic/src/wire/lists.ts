@@ -48,8 +48,8 @@ export function listQueryOf<P extends TProperties>(properties: P) {
 }
 
 /** A parameter that may be repeated, with and without the brackets that clients write behind its name. */
-export function repeated<T extends TSchema>(item: T) {
-  return Type.Optional(Type.Union([item, Type.Array(item, { maxItems: 64 })]))
+export function repeated<T extends TSchema>(item: T, maxItems = 64) {
+  return Type.Optional(Type.Union([item, Type.Array(item, { maxItems })]))
 }
 
 /** The values of a parameter that may be repeated; undefined if it is not there. */

@@ -133,7 +133,8 @@ t.test('each run begins a session, by its time and by hand', async (t) => {
     error: null,
     trigger_context: { type: 'manual' }
   })
-  t.equal((await sessions.retrieve(manual.session_id!)).agent.id, 'parrot')
+  t.match(await sessions.retrieve(manual.session_id!), { agent: { id: 'parrot' }, deployment_id: id })
+  t.equal((await sessions.create({ agent: 'parrot', environment_id: 'env_service' })).deployment_id, null)
   const events = await untilIdle(client, manual.session_id!)
   t.match(
     events.map(({ type }) => type),
@@ -154,6 +155,9 @@ t.test('each run begins a session, by its time and by hand', async (t) => {
   t.match(scheduled, { error: null, trigger_context: { type: 'schedule', scheduled_at: /Z$/ } })
   t.same(await deploymentRuns.retrieve(scheduled!.id), scheduled)
   await untilIdle(client, scheduled!.session_id!)
+  const begun = await readAll(sessions.list({ deployment_id: id, order: 'asc', limit: 1 }))
+  t.same(new Set(begun.map((each) => each.id)), new Set([manual.session_id, scheduled!.session_id]))
+  t.same(await readAll(sessions.list({ deployment_id: 'none' })), [])
   t.match((await deployments.retrieve(id)).schedule, { last_run_at: /Z$/ })
   const ids = async (query: object) => (await readAll(deploymentRuns.list(query))).map((each) => each.id)
   t.equal((await ids({})).length, 3, 'of all deployments')
@@ -163,6 +167,14 @@ t.test('each run begins a session, by its time and by hand', async (t) => {
   t.equal((await ids({ has_error: false })).length, 3)
   t.same(await ids({ deployment_id: 'none' }), [])
   t.same(await ids({ 'created_at[gt]': '2100-01-01T00:00:00Z' }), [])
+
+  // One that is no deployment has a session for all its runs.
+  const repeated = { cron: '0 9 * * *', input: 'x', sessionId: 's' }
+  const { scheduleId } = await runs.schedules.create(parrot, repeated)
+  await fireSchedule(runs, scheduleId)
+  let found = await refusalOf(sessions.retrieve('s'))
+  while (found !== 'not refused') found = await refusalOf(sessions.retrieve('s'))
+  t.equal((await sessions.retrieve('s')).deployment_id, null)
   const faults = await findTypeFaults(
     { BetaManagedAgentsDeploymentRun: [manual, scheduled] },
     [RUN],

@@ -352,3 +352,25 @@ t.test('a fork has the events of the session that it continues', async (t) => {
   const reversed = await readAll(sessions.events.list(fork.sessionId, { limit: 5, order: 'desc' }))
   t.same(reversed, all.toReversed())
 })
+
+t.test('sessions are listed by their last change in both orders, in pages, also back', async (t) => {
+  const { client } = await sessionsApp(t, greeter)
+  const { sessions } = client.beta
+  for (const title of ['a', 'b', 'c', 'd', 'e'])
+    await sessions.create({ agent: 'greeter', environment_id: 'env_service', title })
+  const titles = (all: readonly { readonly title: string | null }[]) => all.map(({ title }) => title)
+  const down = titles(await readAll(sessions.list({ limit: 2 })))
+  t.equal(new Set(down).size, 5)
+  const up = down.toReversed()
+  t.same(titles(await readAll(sessions.list({ order: 'asc', limit: 2 }))), up)
+  const first = await sessions.list({ order: 'asc', limit: 2 })
+  const second = await sessions.list({ order: 'asc', limit: 2, page: first.next_page! })
+  t.same(titles(second.data), up.slice(2, 4))
+  const back = await sessions.list({ order: 'asc', limit: 2, page: second.prev_page! })
+  t.same(titles(back.data), up.slice(0, 2))
+  t.equal(
+    await refusalOf(sessions.list({ page: first.next_page! })),
+    '400 ANTHROPIC_ERR_BAD_PAGE',
+    'of the other order'
+  )
+})

@@ -263,8 +263,7 @@ export interface StoredSession extends SessionKey {
 }
 
 /**
- * Selects sessions of one owner; the last changed come first. A page looks at a bounded number of sessions: it may be short, even empty, before
- * the last one.
+ * Selects sessions of one owner. A page looks at a bounded number of sessions: it may be short, even empty, before the last one.
  */
 export interface SessionQuery {
   owner: string
@@ -274,7 +273,9 @@ export interface SessionQuery {
   sessionId?: string
   /** At most this many; 1–1,000. */
   limit: number
-  /** The `nextCursor` of the previous page. */
+  /** `desc`: the last changed first; `asc`: last, so that a session that changes between two pages comes again. Default `desc`. */
+  order?: 'asc' | 'desc'
+  /** The `nextCursor` of the previous page, in the same order. */
   cursor?: string
 }
 
@@ -356,7 +357,7 @@ export interface SessionIndex {
    */
   enter(key: SessionKey, runId: string): Awaitable<void>
   find(key: SessionKey): Awaitable<StoredSession | undefined>
-  /** Last changed first. Reads no session outside of the page. @throws REG_ERR_BAD_CURSOR */
+  /** Reads no session outside of the page. @throws REG_ERR_BAD_CURSOR */
   list(query: SessionQuery): Awaitable<SessionPage>
   /** The cursor of the page that begins after a session, as the list is now; undefined if there is no such session. */
   cursorAfter(key: SessionKey): Awaitable<string | undefined>

@@ -1,7 +1,6 @@
 import { RUN_ERR_FILE_NOT_FOUND } from '@svc/contract/errors'
-import { bytesReply, jsonReply, requireRun, sendFile, sendJson } from '@svc/surface'
+import { bytesReply, jsonReply, readFileId, requireRun, sendFile, sendJson } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
-import { readFileId } from '../files/file-urls.ts'
 import type { Surface } from '../surface.ts'
 import { createResponse, openResponseStream } from './create-response.ts'
 import { cancelResponse, deleteResponse, listInputItems } from './manage-responses.ts'

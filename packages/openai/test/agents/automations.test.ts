@@ -64,6 +64,8 @@ t.test('an automation is created, read, listed, changed, paused, resumed and del
   t.match(await automations.update(once.id, { run_at: run_at + 60 }), { run_at: run_at + 60 })
   const names = (await collect(automations.list({ limit: 1 }))).map(({ name }) => name)
   t.same(names, ['Remind', 'Hourly'], 'newest first, on pages')
+  const oldest = (await collect(automations.list({ limit: 1, order: 'asc' }))).map(({ name }) => name)
+  t.same(oldest, names.toReversed())
 
   t.same(await automations.delete(id), { id, object: 'agent.automation.deleted', deleted: true })
   t.match(await refusalOf(automations.retrieve(id)), { status: 404, code: 'RUN_ERR_SCHEDULE_NOT_FOUND' })
@@ -214,14 +216,11 @@ t.test('what a schedule cannot hold is refused with an error of the protocol', a
   t.match(await update({ type: 'once' }), { status: 400, code: 'OPENAI_ERR_BAD_REQUEST' })
   t.match(await update({ expression: '* * *' }), { status: 400, message: /five fields/ })
   t.match(await update({ timezone: 'Mars/Olympus' }), { status: 400, code: 'RUN_ERR_SCHEDULE_TIME_ZONE' })
-  t.match(await refusalOf(automations.list({ order: 'asc' })), {
-    status: 400,
-    code: 'OPENAI_ERR_UNSUPPORTED'
-  })
-  t.match(await refusalOf(automations.list({ after: plain.id })), {
-    status: 400,
-    code: 'OPENAI_ERR_BAD_CURSOR'
-  })
+  for (const order of ['asc', 'desc'] as const)
+    t.match(await refusalOf(automations.list({ after: plain.id, order })), {
+      status: 400,
+      code: 'OPENAI_ERR_BAD_CURSOR'
+    })
   t.match(await refusalOf(automations.list({ limit: 101 })), { status: 400 })
   const invocation = await automations.invocations.create(id)
   const other = await automations.create(daily)

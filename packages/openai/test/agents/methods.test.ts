@@ -89,21 +89,3 @@ function takesBody(method: string, resource: string): boolean {
     ['agents', 'automations', 'vaults', 'environments', 'templates'].includes(resource)
   )
 }
-
-t.test('the program of the documents works as it is pasted, with another base URL', async (t) => {
-  const { add } = supportAgent({ text: ['Good ', 'night.'] })
-  const { baseURL } = await agentsApp(t, { add })
-  const [, code = ''] = /^```js\n([^]*?)^```/m.exec(TABLE) ?? []
-  const printed: string[] = []
-  const Client = class extends OpenAI {
-    constructor() {
-      super({ baseURL, apiKey: 'none', maxRetries: 0 })
-    }
-  }
-  const AsyncFunction = (async () => {}).constructor as new (
-    ...names: string[]
-  ) => (...values: unknown[]) => Promise<void>
-  const program = new AsyncFunction('OpenAI', 'token', 'console', code.replaceAll(/^import .*$/gm, ''))
-  await program(Client, 'none', { log: (text: string) => void printed.push(text) })
-  t.same(printed, ['Good ', 'night.'])
-})

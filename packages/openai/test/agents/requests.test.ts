@@ -113,7 +113,6 @@ t.test('what cannot be served is refused with an error of the protocol', async (
   for (const list of [sessions.items, sessions.turns, sessions.subagents] as const)
     for (const after of ['none', 'msg_none_1', '../../x'])
       t.match(await refusalOf(list.list(id, { after })), { status: 400, code: 'OPENAI_ERR_BAD_CURSOR' })
-  t.match(await refusalOf(sessions.list({ order: 'asc' })), { status: 400 })
   for (const place of ['x', '1.1.1.1', '-1.0']) {
     const headers = { ...BETA, 'last-event-id': place }
     const reply = await app.inject({ url: `/v1/agents/sessions/${id}/events`, headers })

@@ -158,6 +158,8 @@ t.test('sessions are listed by agent and metadata, in pages', async (t) => {
   t.same(await idsOf({ agent_id: 'support' }), [ids[0], ids[2]])
   t.same(await idsOf({ metadata: { tag: 'b', kind: 'x' } }), [ids[0], ids[1]])
   t.same(await idsOf({ metadata: { tag: 'c' } }), [])
+  t.same(await idsOf({ order: 'asc', limit: 1 }), (await idsOf({ limit: 2 })).toReversed())
+  t.same(await idsOf({ order: 'asc', limit: 1, metadata: { tag: 'b' } }), [ids[1], ids[0]])
   t.match(await refusalOf(sessions.list({ after: 'none' })), {
     status: 400,
     code: 'OPENAI_ERR_BAD_CURSOR'

@@ -281,7 +281,7 @@ export class Sessions {
     return this.#require().find(key)
   }
 
-  /** The sessions of an owner, last changed first. @throws REG_ERR_BAD_CURSOR, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
+  /** The sessions of an owner. @throws REG_ERR_BAD_CURSOR, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE */
   async list(query: SessionQuery): Promise<SessionPage> {
     return this.#require().list(query)
   }

@@ -43,10 +43,11 @@ const MAX_NAMED = 32
 
 type SessionRow = Pick<Selectable<Tables['session']>, (typeof LISTED)[number]>
 type ListedRow = SessionRow & { active: string | null }
+type Order = NonNullable<SessionQuery['order']>
 type Sessions = SelectQueryBuilder<Tables, 'session', SessionRow>
 
 /** Reads sessions with their active runs. */
-function readListed(db: Kysely<Tables>, sessions: Sessions): Promise<ListedRow[]> {
+function readListed(db: Kysely<Tables>, sessions: Sessions, order: Order = 'desc'): Promise<ListedRow[]> {
   return db
     .selectFrom(sessions.as('page'))
     .select(LISTED)
@@ -57,8 +58,8 @@ function readListed(db: Kysely<Tables>, sessions: Sessions): Promise<ListedRow[]
         .where('run.ended_at', 'is', null)
         .as('active')
     )
-    .orderBy('updated_at', 'desc')
-    .orderBy('session_key', 'desc')
+    .orderBy('updated_at', order)
+    .orderBy('session_key', order)
     .execute()
 }
 
@@ -72,24 +73,27 @@ export async function findSession(
   return row && toStored(row)
 }
 
-/** A page of sessions, last changed first. @throws REG_ERR_BAD_CURSOR */
+/** A page of sessions. @throws REG_ERR_BAD_CURSOR */
 export async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<SessionPage> {
-  const { owner, scope, kind, name, sessionId, limit, cursor } = query
+  const { owner, scope, kind, name, sessionId, limit, order = 'desc', cursor } = query
   let all = db.selectFrom('session').select(LISTED).where('owner', '=', owner)
   if (cursor !== undefined) {
     const { at, key } = parseSessionCursor(cursor)
-    all = all.where((row) => row(row.refTuple('updated_at', 'session_key'), '<', row.tuple(at, key)))
+    const isAfter = order === 'asc' ? '>' : '<'
+    all = all.where((row) => row(row.refTuple('updated_at', 'session_key'), isAfter, row.tuple(at, key)))
   }
   const named = sessionId === undefined ? runnablesOf(query) : undefined
-  if (named !== undefined) return toPage(await readNamed(db, all, named, limit + 1), limit)
+  if (named !== undefined) return toPage(await readNamed(db, all, named, limit + 1, order), limit)
   all = all.where(IS_LISTED)
   // Few have one id, so that these need no order to be found.
   all =
-    sessionId === undefined ? inOrder(all.where(hasAny(db, query))) : all.where('session_id', '=', sessionId)
+    sessionId === undefined
+      ? inOrder(all.where(hasAny(db, query)), order)
+      : all.where('session_id', '=', sessionId)
   let wanted = readFrom(db, all.limit(MAX_SCANNED)).where(isIn(scope) as never)
   if (kind !== undefined) wanted = wanted.where('kind', '=', kind)
   if (name !== undefined) wanted = wanted.where('name', '=', name)
-  const page = toPage(await readListed(db, inOrder(wanted).limit(limit + 1)), limit)
+  const page = toPage(await readListed(db, inOrder(wanted, order).limit(limit + 1), order), limit)
   if (page.nextCursor !== null || sessionId !== undefined) return page
   const end = await all
     .clearSelect()
@@ -100,8 +104,8 @@ export async function listSessions(db: Kysely<Tables>, query: SessionQuery): Pro
   return { ...page, nextCursor: end ? formatSessionCursor(end) : null }
 }
 
-function inOrder(sessions: Sessions): Sessions {
-  return sessions.orderBy('updated_at', 'desc').orderBy('session_key', 'desc')
+function inOrder(sessions: Sessions, order: Order): Sessions {
+  return sessions.orderBy('updated_at', order).orderBy('session_key', order)
 }
 
 function readFrom(db: Kysely<Tables>, sessions: Sessions): Sessions {
@@ -128,15 +132,16 @@ async function readNamed(
   db: Kysely<Tables>,
   all: Sessions,
   runnables: readonly RunnableKey[],
-  limit: number
+  limit: number,
+  order: Order
 ): Promise<ListedRow[]> {
   const [first, ...others] = runnables.map(({ registry, kind, name }) => {
     const own = all.where('registry', '=', registry).where('kind', '=', kind).where('name', '=', name)
-    return readFrom(db, inOrder(own.where(IS_NAMED)).limit(limit))
+    return readFrom(db, inOrder(own.where(IS_NAMED), order).limit(limit))
   })
   if (first === undefined) return []
   const found = others.reduce((some, own) => some.unionAll(own), first)
-  return await readListed(db, inOrder(readFrom(db, found)).limit(limit))
+  return await readListed(db, inOrder(readFrom(db, found), order).limit(limit), order)
 }
 
 /**

@@ -4,7 +4,8 @@ import {
   type RunMetadata,
   type RunSummary,
   type Runnable,
-  type SessionSettings
+  type SessionSettings,
+  type StoredSession
 } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND, RUN_ERR_SCHEDULE_NOT_FOUND } from '@svc/contract/errors'
 import { formatRunCursor } from '@svc/contract/stores'
@@ -150,6 +151,19 @@ export async function findScheduledRun(
   const found = run?.owner === sub && exposed.shows(run) ? toScheduledRun(run) : undefined
   if (found === undefined) throw new RUN_ERR_NOT_FOUND(runId)
   return found
+}
+
+/**
+ * The schedule whose run began a session; undefined if none did, or that run is no longer kept.
+ * @throws RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_STORE
+ */
+export async function scheduleOfSession(
+  { runs }: { readonly runs: Pick<WireSurface['runs'], 'sessions' | 'find'> },
+  session: StoredSession
+): Promise<string | undefined> {
+  const [first] = session.lastOrdinal === 0 ? [] : await runs.sessions.runs(session, 0, 1)
+  const run = first && (await runs.find(first.runId))
+  return run && toScheduledRun(run)?.scheduleId
 }
 
 /**

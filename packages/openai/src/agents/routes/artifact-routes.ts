@@ -1,13 +1,13 @@
-import { isTerminalStatus, type NumberedPart, type PartOf } from '@svc/contract'
 import { RUN_ERR_FILE_NOT_FOUND } from '@svc/contract/errors'
 import {
+  filesOfTurn,
   findTurn,
   pageOfItems,
-  partsOf,
+  readFileId,
   reserveLargest,
-  requireFile,
   sendFile,
   sendJson,
+  toFileId,
   turnsFrom,
   turnsOfSession,
   type Admit,
@@ -15,7 +15,6 @@ import {
 } from '@svc/surface'
 import type { FastifyInstance } from 'fastify'
 import { OPENAI_ERR_BAD_CURSOR, OPENAI_ERR_UNSUPPORTED } from '../../errors.ts'
-import { readFileId, toFileId } from '../../files/file-urls.ts'
 import type { Surface } from '../../surface.ts'
 import type { TurnContext } from '../projection/turn-projection.ts'
 import { toSeconds } from '../wire/agent-objects.ts'
@@ -120,36 +119,26 @@ export function artifactRoutes(scope: FastifyInstance, surface: Surface): void {
 
 /** The files that a turn has made, oldest first; none while it goes on. @throws RUN_ERR_STORE, and the errors of `admit` */
 async function readArtifacts(
-  { runs }: Surface,
+  surface: Surface,
   { session }: TurnContext,
-  { runId, run }: SessionTurn,
+  turn: SessionTurn,
   admit: Admit
 ): Promise<SessionArtifact[]> {
-  if (run !== undefined && !isTerminalStatus(run.status)) return []
-  await admit(run?.bytes ?? 0)
-  const { files } = runs.stores
-  const artifacts: SessionArtifact[] = []
+  await admit(turn.run?.bytes ?? 0)
   const paths = new Set<string>()
-  for await (const part of partsOf({ runs }, session, runId)) {
-    if (!isKept(part)) continue
-    const { fileId, filename, at } = part
+  return (await filesOfTurn(surface, session, turn)).map(({ runId, fileId, filename, size, at }) => {
     const named = `/${filename ?? fileId}`
     const path = paths.has(named) ? `/${fileId}${named}` : named
     paths.add(path)
-    artifacts.push({
+    return {
       id: toFileId(runId, fileId),
       object: 'agent.session.artifact',
       session_id: session.sessionId,
       turn_id: runId,
       environment_id: ENVIRONMENT,
       path,
-      size_bytes: part.size ?? (await requireFile({ files }, runId, fileId)).size,
+      size_bytes: size,
       created_at: toSeconds(at)
-    })
-  }
-  return artifacts
-}
-
-function isKept(part: NumberedPart): part is NumberedPart & PartOf<'file'> & { fileId: string } {
-  return part.type === 'file' && part.fileId !== undefined
+    }
+  })
 }

@@ -24,7 +24,7 @@ import {
   type UpdateAutomation
 } from '../wire/automation-schemas.ts'
 import { requireAgent } from './agent-routes.ts'
-import { toPage, toPageQuery } from './pages.ts'
+import { pageOf, toPage, toPageQuery } from './pages.ts'
 import { requireContext } from './read-session.ts'
 import { AutomationParamsSchema, AutomationsQuerySchema, REPLIES, type PageQuery } from './request-schemas.ts'
 import { joinMessages } from './send-events.ts'
@@ -244,12 +244,23 @@ async function readTarget(surface: Surface, target: GivenTarget, caller: Princip
 /** @throws OPENAI_ERR_UNSUPPORTED, OPENAI_ERR_BAD_CURSOR, RUN_ERR_STORE */
 async function listAutomations(surface: Surface, query: ListQuery, caller: Principal) {
   const { after, limit, order } = toPageQuery(query)
-  if (order === 'asc') throw new OPENAI_ERR_UNSUPPORTED('automations in ascending order')
   const { session_id: sessionId } = query
+  const shows = (each: OwnedSchedule) =>
+    isAutomation(each) && (sessionId === undefined || each.sessionId === sessionId)
+  if (order === 'asc') {
+    // An owner has a limited number of schedules, which are kept newest first.
+    const all: OwnedSchedule[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await listSchedules(surface, caller, { limit: 1_000, cursor, shows })
+      all.push(...page.items)
+      cursor = page.next
+    }
+    return pageOf(all.toReversed().map(toAutomation), query)
+  }
   const { items, next } = await listSchedules(surface, caller, {
     limit,
     cursor: after === undefined ? undefined : await cursorAfter(surface, after, caller),
-    shows: (each) => isAutomation(each) && (sessionId === undefined || each.sessionId === sessionId)
+    shows
   })
   return toPage({ items: items.map(toAutomation), hasMore: next !== null }, after)
 }

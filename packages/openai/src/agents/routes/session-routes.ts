@@ -9,7 +9,7 @@ import {
 } from '@svc/surface'
 import type { StoredSession } from '@svc/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { OPENAI_ERR_BAD_CURSOR, OPENAI_ERR_BAD_REQUEST, OPENAI_ERR_UNSUPPORTED } from '../../errors.ts'
+import { OPENAI_ERR_BAD_CURSOR, OPENAI_ERR_BAD_REQUEST } from '../../errors.ts'
 import type { Surface } from '../../surface.ts'
 import { SETTINGS } from '../wire/agent-objects.ts'
 import type { AgentSession } from '../wire/agent-schemas.ts'
@@ -35,9 +35,9 @@ const params = SessionParamsSchema
 type OfSession = { Params: { session_id: string } }
 type ListQuery = PageQuery & { agent_id?: string }
 
-// Sessions that one page of a filtered list looks at.
-const SCANNED = 100
-const MAX_SCANNED = 2_000
+// Sessions that a list with a filter reads at once, and looks at for one page.
+const SCANNED = 1_000
+const MAX_SCANNED = 20_000
 
 /** Create, read, change, list and delete sessions. */
 export function sessionRoutes(scope: FastifyInstance, surface: Surface): void {
@@ -52,7 +52,7 @@ export function sessionRoutes(scope: FastifyInstance, surface: Surface): void {
   )
 
   const list = {
-    ...describe('listSessions', 'Your own sessions, last changed first'),
+    ...describe('listSessions', 'Your own sessions, by their last change'),
     querystring: SessionsQuerySchema,
     response: REPLIES.sessions
   }
@@ -132,7 +132,6 @@ async function listSessions(
   { query, raw, caller }: FastifyRequest<{ Querystring: ListQuery }>
 ) {
   const { after, limit, order } = toPageQuery(query)
-  if (order === 'asc') throw new OPENAI_ERR_UNSUPPORTED('sessions in ascending order')
   const { sessions } = surface.runs
   const owner = ownerOfSessions(surface, caller, undefined)
   const runnable = query.agent_id === undefined ? {} : readRunnableId(query.agent_id)
@@ -148,6 +147,7 @@ async function listSessions(
       scope: surface.exposed.scope(),
       ...runnable,
       limit: size,
+      order,
       ...(cursor !== undefined && { cursor })
     })
     found.push(...page.sessions.filter(matches))

@@ -215,14 +215,15 @@ function readPage(
 
 function listSessions(
   sessions: SessionTable,
-  { owner, scope, kind, name, sessionId, limit, cursor }: SessionQuery,
+  { owner, scope, kind, name, sessionId, limit, order = 'desc', cursor }: SessionQuery,
   show: (session: SessionEntry) => StoredSession
 ): SessionPage {
   const isInScope = createScopeFilter(scope)
   const found: SessionEntry[] = []
-  let place = sessions.newestOf(owner)
-  if (cursor !== undefined) place = placeAfter(sessions, place, parseSessionCursor(cursor))
-  for (; place !== undefined && found.length <= limit; place = place.older) {
+  const next = order === 'asc' ? 'newer' : 'older'
+  let place = order === 'asc' ? sessions.oldestOf(owner) : sessions.newestOf(owner)
+  if (cursor !== undefined) place = placeAfter(sessions, place, parseSessionCursor(cursor), next)
+  for (; place !== undefined && found.length <= limit; place = place[next]) {
     if (kind !== undefined && place.kind !== kind) continue
     if (name !== undefined && place.name !== name) continue
     if (sessionId !== undefined && place.sessionId !== sessionId) continue
@@ -239,13 +240,15 @@ function listSessions(
 // Without a search if the last session of the page before has not changed since.
 function placeAfter(
   sessions: SessionTable,
-  newest: SessionEntry | undefined,
-  { at, key }: SessionPosition
+  first: SessionEntry | undefined,
+  { at, key }: SessionPosition,
+  next: 'older' | 'newer'
 ): SessionEntry | undefined {
   const last = sessions.get(key)
-  if (last?.isListed === true && last.owner === newest?.owner && last.order === at) return last.older
-  let place = newest
-  while (place !== undefined && place.order >= at) place = place.older
+  if (last?.isListed === true && last.owner === first?.owner && last.order === at) return last[next]
+  const isBefore = ({ order }: SessionEntry) => (next === 'older' ? order >= at : order <= at)
+  let place = first
+  while (place !== undefined && isBefore(place)) place = place[next]
   return place
 }
 

@@ -177,8 +177,9 @@ export class SessionTable {
   readonly followers = new SessionFollowers()
   readonly blocks = new TextBlocks()
   readonly #sessions = new RecentMap<SessionEntry>(MAX_SESSIONS, (session) => void this.#leave(session))
-  // The last changed listed session of each owner, from which the others follow.
+  // The listed sessions of each owner, in the order of their changes: both ends.
   readonly #newest = new Map<string, SessionEntry>()
+  readonly #oldest = new Map<string, SessionEntry>()
   #changes = 0
 
   /** The session, which counts as used. */
@@ -200,6 +201,11 @@ export class SessionTable {
     return this.#newest.get(owner)
   }
 
+  /** The oldest of an owner's listed sessions; `newer` leads to the others. */
+  oldestOf(owner: string): SessionEntry | undefined {
+    return this.#oldest.get(owner)
+  }
+
   /** The session has changed. @param isListed true if it is to be in the list of its owner from now on */
   changed(session: SessionEntry, isListed = false): void {
     session.updatedAt = Date.now()
@@ -210,7 +216,8 @@ export class SessionTable {
     if (session.isListed) this.#unlist(session)
     session.isListed = true
     session.older = this.#newest.get(session.owner)
-    if (session.older !== undefined) session.older.newer = session
+    if (session.older === undefined) this.#oldest.set(session.owner, session)
+    else session.older.newer = session
     this.#newest.set(session.owner, session)
   }
 
@@ -261,6 +268,8 @@ export class SessionTable {
     if (!session.isListed) return
     const { older, newer, owner } = session
     if (older !== undefined) older.newer = newer
+    else if (newer !== undefined) this.#oldest.set(owner, newer)
+    else this.#oldest.delete(owner)
     if (newer !== undefined) newer.older = older
     else if (older !== undefined) this.#newest.set(owner, older)
     else this.#newest.delete(owner)
