@@ -181,6 +181,21 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     t.same(idsOf((await all({ name: 'flow' })).sessions), ['w'])
     t.same(idsOf((await all({ sessionId: 'c' })).sessions), ['c'])
     t.same(idsOf((await all({ owner: 'bob' })).sessions), ['a'])
+    const namesake = { ...key, kind: 'workflow' as const, name: 'other', sessionId: 'c' }
+    await enter(stores, namesake)
+    const namesOf = async (query: Partial<SessionQuery>) =>
+      (await all({ sessionId: 'c', ...query })).sessions.map(({ name }) => name)
+    const both = await namesOf({})
+    t.same(both.toSorted(), ['echo', 'other'])
+    t.same(await namesOf({ order: 'asc' }), both.toReversed())
+    for (const order of ['asc', 'desc'] as const) {
+      const { nextCursor, sessions: one } = await all({ sessionId: 'c', limit: 1, order })
+      const rest = await namesOf({ order, cursor: nextCursor! })
+      t.same([...one.map(({ name }) => name), ...rest], order === 'desc' ? both : both.toReversed())
+    }
+    t.same(await namesOf({ name: 'echo' }), ['echo'])
+    await sessions.remove(namesake)
+    t.same(await namesOf({}), ['echo'])
     t.same(idsOf((await all({ owner: 'eve' })).sessions), [])
     t.same(idsOf((await all({ scope: { runnables: [{ ...key, registry: 'b' }] } })).sessions), ['foreign'])
     const { sessions: unpaged, nextCursor: none } = await all()

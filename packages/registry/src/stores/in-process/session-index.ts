@@ -215,19 +215,29 @@ function readPage(
 
 function listSessions(
   sessions: SessionTable,
-  { owner, scope, kind, name, sessionId, limit, order = 'desc', cursor }: SessionQuery,
+  query: SessionQuery,
   show: (session: SessionEntry) => StoredSession
 ): SessionPage {
+  const { owner, scope, kind, name, sessionId, limit, order = 'desc', cursor } = query
   const isInScope = createScopeFilter(scope)
+  const isWanted = (session: SessionEntry) =>
+    (kind === undefined || session.kind === kind) &&
+    (name === undefined || session.name === name) &&
+    isInScope(session)
+  const after = cursor === undefined ? undefined : parseSessionCursor(cursor)
   const found: SessionEntry[] = []
-  const next = order === 'asc' ? 'newer' : 'older'
-  let place = order === 'asc' ? sessions.oldestOf(owner) : sessions.newestOf(owner)
-  if (cursor !== undefined) place = placeAfter(sessions, place, parseSessionCursor(cursor), next)
-  for (; place !== undefined && found.length <= limit; place = place[next]) {
-    if (kind !== undefined && place.kind !== kind) continue
-    if (name !== undefined && place.name !== name) continue
-    if (sessionId !== undefined && place.sessionId !== sessionId) continue
-    if (isInScope(place)) found.push(place)
+  if (sessionId === undefined) {
+    const next = order === 'asc' ? 'newer' : 'older'
+    let place = order === 'asc' ? sessions.oldestOf(owner) : sessions.newestOf(owner)
+    if (after !== undefined) place = placeAfter(sessions, place, after, next)
+    for (; place !== undefined && found.length <= limit; place = place[next])
+      if (isWanted(place)) found.push(place)
+  } else {
+    const sign = order === 'asc' ? 1 : -1
+    let place = sessions.namedOf(owner, sessionId)
+    for (; place !== undefined; place = place.namesake)
+      if (isWanted(place) && (after === undefined || sign * (place.order - after.at) > 0)) found.push(place)
+    found.sort((one, other) => sign * (one.order - other.order))
   }
   const page = found.slice(0, limit)
   const last = page.at(-1)

@@ -56,6 +56,8 @@ export class SessionEntry implements SessionKey {
   /** The neighbors in the list of its owner: which changed before it, and after it. */
   older: SessionEntry | undefined = undefined
   newer: SessionEntry | undefined = undefined
+  /** Another listed session of its owner with its id. */
+  namesake: SessionEntry | undefined = undefined
   /** The ordinal of the last run that entered; 0 if none has. */
   lastOrdinal = 0
   /** The session that it is a fork of, while that exists. */
@@ -180,6 +182,8 @@ export class SessionTable {
   // The listed sessions of each owner, in the order of their changes: both ends.
   readonly #newest = new Map<string, SessionEntry>()
   readonly #oldest = new Map<string, SessionEntry>()
+  // The listed sessions by their owners and ids: one of each, from which its namesakes follow.
+  readonly #named = new Map<string, SessionEntry>()
   #changes = 0
 
   /** The session, which counts as used. */
@@ -206,6 +210,11 @@ export class SessionTable {
     return this.#oldest.get(owner)
   }
 
+  /** One of an owner's listed sessions with an id; `namesake` leads to the others. */
+  namedOf(owner: string, sessionId: string): SessionEntry | undefined {
+    return this.#named.get(toNames(owner, sessionId))
+  }
+
   /** The session has changed. @param isListed true if it is to be in the list of its owner from now on */
   changed(session: SessionEntry, isListed = false): void {
     session.updatedAt = Date.now()
@@ -213,8 +222,13 @@ export class SessionTable {
     if (!session.isListed && !isListed) return
     const newest = this.#newest.get(session.owner)
     if (newest === session) return
-    if (session.isListed) this.#unlist(session)
-    session.isListed = true
+    if (session.isListed) this.#unlink(session)
+    else {
+      session.isListed = true
+      const names = toNames(session.owner, session.sessionId)
+      session.namesake = this.#named.get(names)
+      this.#named.set(names, session)
+    }
     session.older = this.#newest.get(session.owner)
     if (session.older === undefined) this.#oldest.set(session.owner, session)
     else session.older.newer = session
@@ -266,6 +280,22 @@ export class SessionTable {
 
   #unlist(session: SessionEntry): void {
     if (!session.isListed) return
+    this.#unlink(session)
+    session.isListed = false
+    const { owner, sessionId, namesake } = session
+    const names = toNames(owner, sessionId)
+    session.namesake = undefined
+    let before = this.#named.get(names)
+    if (before === session) {
+      if (namesake === undefined) this.#named.delete(names)
+      else this.#named.set(names, namesake)
+      return
+    }
+    while (before !== undefined && before.namesake !== session) before = before.namesake
+    if (before !== undefined) before.namesake = namesake
+  }
+
+  #unlink(session: SessionEntry): void {
     const { older, newer, owner } = session
     if (older !== undefined) older.newer = newer
     else if (newer !== undefined) this.#oldest.set(owner, newer)
@@ -273,9 +303,12 @@ export class SessionTable {
     if (newer !== undefined) newer.older = older
     else if (older !== undefined) this.#newest.set(owner, older)
     else this.#newest.delete(owner)
-    session.isListed = false
     session.older = session.newer = undefined
   }
+}
+
+function toNames(owner: string, sessionId: string): string {
+  return `${owner}\u0000${sessionId}`
 }
 
 function keyOf({ registry, owner, kind, name, sessionId }: SessionKey): SessionKey {
