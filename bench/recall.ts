@@ -79,6 +79,7 @@ async function reportStore(name: string, items: MemoryStore): Promise<void> {
     items,
     signal: base.signal,
     log: SILENT_LOG,
+    events: { emit() {} },
     context: base
   })
   const every = Math.floor(SESSIONS / PETS.length)

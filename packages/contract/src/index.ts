@@ -179,10 +179,12 @@ export type {
 export type { ByteRange, FileStore, NewFile, StoredFile } from './ports/file-store.ts'
 export {
   memorySpaceOf,
+  type EmbeddedItem,
   type MemoryItem,
   type MemoryItemRetention,
   type MemoryStore,
-  type ScoredMemoryItem
+  type ScoredMemoryItem,
+  type SimilarQuery
 } from './ports/memory-store.ts'
 export type { NextQuery, NextRun, QueuedStart, RunQueue } from './ports/run-queue.ts'
 export {

@@ -140,13 +140,16 @@ export function callNextTurn(callback: () => void): void {
   if (callbacks.push(callback) === 1) setImmediate(callAll)
 }
 
-/** Creates a pause for long work to await between its pieces: it yields to the event loop once the time slice is used up. */
-export function createPause(): () => Promise<void> {
-  let end = performance.now() + SLICE
+/**
+ * Creates a pause for long work to await between its pieces: it yields to the event loop once the time slice is used up.
+ * @param slice milliseconds; default 5
+ */
+export function createPause(slice: number = SLICE): () => Promise<void> {
+  let end = performance.now() + slice
   return async () => {
     if (performance.now() < end) return
     await nextTurn()
-    end = performance.now() + SLICE
+    end = performance.now() + slice
   }
 }
 

@@ -81,12 +81,8 @@ export {
   type ToolContentPart
 } from './tool-calls/tool-outcome.ts'
 
-export {
-  recallMemory,
-  type EmbeddingModel,
-  type ExtractFacts,
-  type RecallMemoryOptions
-} from './memory/recall-memory.ts'
+export type { EmbeddingModel } from './memory/embedding-model.ts'
+export { recallMemory, type ExtractFacts, type RecallMemoryOptions } from './memory/recall-memory.ts'
 export { extractFacts, summaryMemory, type SummaryMemoryOptions } from './memory/summary-memory.ts'
 export type { Memory, MemoryContext, MemoryTurn } from './memory/memory.ts'
 export { windowMemory, type WindowMemoryOptions } from './memory/window-memory.ts'

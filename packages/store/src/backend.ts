@@ -65,6 +65,28 @@ export interface Dispatch extends Pick<RunQueue, 'next' | 'serve' | 'look' | 'en
   readonly onPlanned?: NonNullable<ScheduleStore['onPlanned']>
 }
 
+/** A row of an item whose code was written or removed. */
+interface CodedRow {
+  readonly space_id: number
+  readonly item_id: number
+}
+
+/** What a committed write has done to the codes of items. */
+export interface CodeChange {
+  readonly removed: readonly CodedRow[]
+  readonly added?: readonly (CodedRow & { readonly model: string; readonly code: Uint8Array })[]
+}
+
+/** Finds items by the codes of their embeddings. */
+export interface ItemCodes {
+  /** A code as the column of the database takes it. */
+  toColumn(code: Uint8Array): Uint8Array | string
+  /** The items of a space, with embeddings of a model, whose codes are nearest to this one; nearest first. */
+  nearest(spaceId: number, model: string, code: Uint8Array, count: number): Promise<readonly number[]>
+  /** Call it after each write that was committed, in their order. */
+  changed(change: CodeChange): void
+}
+
 /** The process in whose name work is claimed. */
 export interface Claimant {
   /** Its id; another one after it was declared dead. @throws why it is no node of the database now, after 5 seconds */
@@ -96,6 +118,7 @@ export interface Backend {
   /** Undefined if logs are not partitioned. */
   readonly days: RunDays | undefined
   readonly claimant: Claimant
+  readonly codes: ItemCodes
   /** Counts the finished runs; called by the sweep that removes them. @param now milliseconds since the epoch */
   countEnded(now: number): Promise<EndedRuns>
   /**

@@ -198,7 +198,14 @@ export async function createStore(
       ...node?.sessions
     },
     sessionIndex: createSessionIndex(db, commit, skipDamaged, backend.sessionEntry),
-    memory: createMemoryStore(db, commit, retention, skipDamaged, sweeps.memories),
+    memory: createMemoryStore({
+      db,
+      commit,
+      codes: backend.codes,
+      retention,
+      skipDamaged,
+      sweep: sweeps.memories
+    }),
     tasks: createTaskStore(db, commit, claimant, skipDamaged),
     checkpoints: { ...createCheckpointStore(db, skipDamaged), ...backend.checkpoints },
     files: createFileStore(db, commit, bytes, writing, limits, skipDamaged),

@@ -39,6 +39,8 @@ export interface StoreOptions {
   prepare?: boolean
   retention?: Partial<Retention>
   files?: Partial<FileLimits>
+  /** On SQLite: how memories are found by the similarity of their embeddings. */
+  vectors?: Partial<VectorLimits>
   /**
    * 32 bytes in base64 or hexadecimal digits, which encrypt the cookies and local storage of browsers. Without it they are not stored.
    */
@@ -59,6 +61,15 @@ export interface FileLimits {
   maxBytes: number
   /** Maximum bytes of the files of one run; default 512 MiB. */
   maxRunBytes: number
+}
+
+/** The limits of what is kept in process memory of embeddings. */
+export interface VectorLimits {
+  /**
+   * Maximum bytes of the codes of embeddings, estimated at 128 each; default 64 MiB. Those of the owner and agent searched last stay,
+   * however many.
+   */
+  cacheBytes: number
 }
 
 /** What a store keeps, and for how long. */
@@ -108,6 +119,7 @@ export const StoreOptionsSchema = optionsSchema<StoreOptions>({
     maxBytes: Type.Integer({ minimum: 0 }),
     maxRunBytes: Type.Integer({ minimum: 0 })
   }),
+  vectors: optionsSchema<Partial<VectorLimits>>({ cacheBytes: Type.Integer({ minimum: 0 }) }),
   stateKey: Type.String()
 })
 
@@ -118,6 +130,8 @@ export interface SqliteOptions {
   readonly path: string
   readonly durability: 'normal' | 'full'
   readonly secureDelete: boolean
+  /** Maximum bytes of the codes of embeddings in memory. */
+  readonly codeBytes: number
 }
 
 /** A database that processes share. */
@@ -151,6 +165,7 @@ const DEFAULT_RETENTION: Retention = {
   memoryMaxAge: 365 * DAY
 }
 const DEFAULT_LEASE: LeaseTimes = { ttl: 10_000, beat: 2_500 }
+const DEFAULT_VECTORS: VectorLimits = { cacheBytes: 67_108_864 }
 const DEFAULT_FILES: FileLimits = { maxBytes: 104_857_600, maxRunBytes: 536_870_912 }
 
 /** Validates options and fills in the defaults. @throws STO_ERR_BAD_OPTION */
@@ -185,8 +200,9 @@ function databaseOf({
     if (options[name] !== undefined)
       throw new STO_ERR_BAD_OPTION(`${name}: it has no effect on ${TITLES[kind]}`)
   if (kind === 'sqlite') {
-    const { durability = 'normal', secureDelete = false } = options
-    return { kind, path: pathOf(url), durability, secureDelete }
+    const { durability = 'normal', secureDelete = false, vectors = {} } = options
+    const { cacheBytes: codeBytes } = { ...DEFAULT_VECTORS, ...defined(vectors) }
+    return { kind, path: pathOf(url), durability, secureDelete, codeBytes }
   }
   if (!URL.canParse(url))
     throw new STO_ERR_BAD_OPTION('url: it must be `postgres://user:password@host:port/database`')
@@ -210,7 +226,7 @@ function leaseOf(given: Partial<LeaseTimes> = {}): LeaseTimes {
 }
 
 const TITLES = { sqlite: 'SQLite', postgres: 'Postgres' }
-const SQLITE_ONLY = ['durability', 'secureDelete'] as const
+const SQLITE_ONLY = ['durability', 'secureDelete', 'vectors'] as const
 const POSTGRES_ONLY = ['schema', 'pool', 'outage', 'lease', 'listenUrl', 'prepare'] as const
 
 function pathOf(url: string): string {

@@ -116,6 +116,10 @@ export interface Tables {
     session_id: string | null
     /** Single-precision numbers. */
     embedding: Uint8Array | null
+    /** As `codeOfEmbedding`, in bits on Postgres; null for an item without model, or without an embedding. */
+    code: Generated<Uint8Array | string | null>
+    /** Of the embedding; null for items of earlier releases, and of callers that name none. */
+    model: Generated<string | null>
     created_at: number
   }
   memory_word: { space_id: number; word: string; item_id: number }

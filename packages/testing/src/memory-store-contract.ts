@@ -1,4 +1,5 @@
 import type { MemoryItem, MemoryItemRetention, MemoryStore } from '@svc/contract'
+import { memorySimilarityContract, similarityRetentionContract } from './memory-similarity-contract.ts'
 import { HOSTILE_TEXT, withStore, type ContractTest, type MakeStore } from './contract-test.ts'
 
 const item = (id: string, text: string, createdAt: number): MemoryItem => ({
@@ -82,6 +83,8 @@ export function memoryStoreContract(t: ContractTest, make: MakeStore<MemoryStore
     t.equal(await store.remove('ada', 'echo', '1'), true)
     t.same(await store.search('ada', 'echo', 'word0', 9), [])
   })
+
+  memorySimilarityContract(t, make)
 }
 
 /** The contract of the retention of every `MemoryStore`. */
@@ -140,4 +143,6 @@ export function memoryRetentionContract(
       t.equal((await store.list('ada', 'echo', 9)).length, 1)
     }
   )
+
+  similarityRetentionContract(t, make)
 }

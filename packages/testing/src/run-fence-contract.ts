@@ -44,6 +44,23 @@ export function runFenceContract(t: ContractTest, make: MakeStore<FencedStores>)
       await runs.remove(runId)
       await isRefused('removed', 2)
     })
+
+  withStore(t, make, 'embeddings of a run that was leased again are refused', async (t, { runs, memory }) => {
+    if (memory.embed === undefined) return
+    const { runId } = storedRun()
+    const item = { id: '1', owner: 'ada', namespace: 'echo', text: 'text' }
+    const embed = (value: number, epoch: number) =>
+      codeOf(() => memory.embed!({ ...item, embedding: [value], model: 'm:1' }, { runId, epoch }))
+    const stored = async () => (await memory.list('ada', 'echo', 9))[0]?.embedding
+    await memory.put({ ...item, createdAt: 1 })
+    await runs.create(storedRun({ runId }))
+    t.equal(await embed(1, 1), 'none')
+    await runs.lease(runId)
+    t.equal(await embed(2, 1), 'RUN_ERR_FENCED')
+    t.same(await stored(), [1])
+    t.equal(await embed(3, 2), 'none')
+    t.same(await stored(), [3])
+  })
 }
 
 function writesTo({ sessions, memory, files, browserStates, remoteSessions }: FencedStores, runId: string) {

@@ -11,8 +11,13 @@ export interface MemoryItem {
   text: string
   /** With the texts `runId` and `sessionId`, the item goes when its owner deletes that session. */
   metadata?: Readonly<Record<string, unknown>>
-  /** For recall by similarity, if the caller has an embedding model; a store may keep it in single precision. */
+  /**
+   * For recall by similarity, if the caller has an embedding model; a store may keep it in single precision. One that is empty, zero or
+   * not finite is stored as none.
+   */
   embedding?: readonly number[]
+  /** Of the embedding: provider, model and dimensions as `provider/modelId:dimensions`, at most 200 characters. */
+  model?: string
   createdAt: number
 }
 
@@ -20,6 +25,21 @@ export interface MemoryItem {
 export interface ScoredMemoryItem extends MemoryItem {
   score: number
 }
+
+/** What is searched for by similarity. */
+export interface SimilarQuery {
+  embedding: readonly number[]
+  /** As `MemoryItem.model`; embeddings of others cannot be compared with this one. */
+  model: string
+  /** Maximum number of items. */
+  limit: number
+  /** Minimum cosine. */
+  minScore: number
+}
+
+/** A new embedding of an item. */
+export type EmbeddedItem = Pick<MemoryItem, 'id' | 'owner' | 'namespace' | 'text'> &
+  Required<Pick<MemoryItem, 'embedding' | 'model'>>
 
 /** The retention of memories. */
 export interface MemoryItemRetention {
@@ -35,9 +55,24 @@ export interface MemoryStore {
   put(item: MemoryItem, fence?: RunFence): Awaitable<void>
   /**
    * The items that share words with the query, best first. A word that is rare in the namespace counts more than a common one;
-   * a store may ignore the most common words if the query has rarer ones.
+   * a store may ignore the most common words if the query has rarer ones, and leave out embeddings.
    */
   search(owner: string, namespace: string, query: string, limit: number): Awaitable<ScoredMemoryItem[]>
+  /**
+   * The items whose embeddings are most similar, of all that have one of the query's model; best first, with the cosine as score. A store
+   * may miss a few, and leave out embeddings. Without this method callers compare the newest items themselves.
+   */
+  similar?(owner: string, namespace: string, query: SimilarQuery): Awaitable<ScoredMemoryItem[]>
+  /**
+   * Items whose `model` is another one or missing, those of one model oldest first, without embeddings. An item of this model whose
+   * embedding could not be stored is none of them.
+   */
+  unembedded?(owner: string, namespace: string, model: string, limit: number): Awaitable<MemoryItem[]>
+  /**
+   * Replaces the embedding and the model of an item, which keeps its age. False if it was removed, or has another text by now.
+   * @throws RUN_ERR_FENCED as `RunFence` says
+   */
+  embed?(item: EmbeddedItem, fence?: RunFence): Awaitable<boolean>
   /** The newest items, newest first. */
   list(owner: string, namespace: string, limit: number): Awaitable<MemoryItem[]>
   /** Removes an item; true if it existed. */

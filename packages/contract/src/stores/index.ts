@@ -9,6 +9,8 @@ export {
   wordsOf,
   type Release
 } from './sessions.ts'
+export { CodeTable } from './code-table.ts'
+export { candidatesFor, CODE_BYTES, codeOfEmbedding, cosine, isComparable } from './embedding-codes.ts'
 export { encodeText, entryFromJson, sizeOfEntry, TextEntry } from './log-entry.ts'
 export { PassingMap, type Slot } from './passing-map.ts'
 export { QueueWorkers } from './queue-workers.ts'

@@ -173,7 +173,8 @@ export class FencedStores {
   get memory(): MemoryStore {
     const { memory } = this.#run.stores
     return (this.#memory ??= override(memory, {
-      put: (item) => write(this.#run, (fence) => memory.put(item, fence))
+      put: (item) => write(this.#run, (fence) => memory.put(item, fence)),
+      ...(memory.embed && { embed: (item) => write(this.#run, (fence) => memory.embed!(item, fence)) })
     }))
   }
 

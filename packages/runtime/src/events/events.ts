@@ -110,6 +110,12 @@ export const EVENT_SCHEMAS = {
   'browser.error': event({ error: ToolErrorSchema, durationMs }),
   'memory.extract': event({ sessionId }),
   'memory.stored': event({ sessionId, ids: Type.Array(Type.String()) }),
+  'memory.recalled': event({ sessionId, items: Type.Integer(), durationMs }),
+  'memory.reembedded': event({
+    sessionId,
+    count: Type.Integer(),
+    left: Type.Integer({ description: 'Items that are still to be embedded again, counted up to 900' })
+  }),
   'memory.error': event({ sessionId, error: ToolErrorSchema }),
   'skill.loaded': event({ skill: Type.String() }),
   'skill.learned': event({ skill: Type.String() })

@@ -210,6 +210,9 @@ class RunSpans {
 // Seconds. People notice 0.3 s, and 2 s are too long.
 const LATENCY_BUCKETS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10]
 
+// Seconds. A memory has 3 of them.
+const RECALL_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3]
+
 /** Records response latencies and interruptions of the calls on a bus until the returned function is called. */
 function recordCalls(bus: EventBus, provider: MeterProvider): () => void {
   const meter = provider.getMeter('@svc/runtime')
@@ -236,12 +239,27 @@ function recordCalls(bus: EventBus, provider: MeterProvider): () => void {
   }
 }
 
+/** Records how long recalls take, until the returned function is called. */
+function recordRecalls(bus: EventBus, provider: MeterProvider): () => void {
+  const seconds = provider.getMeter('@svc/runtime').createHistogram('svc.recall.duration', {
+    description: 'Time to recall from memory, with the embedding of the input',
+    unit: 's',
+    advice: { explicitBucketBoundaries: RECALL_BUCKETS }
+  })
+  return bus.on('memory.recalled', ({ name, durationMs }) =>
+    seconds.record(durationMs / 1000, { 'gen_ai.agent.name': name })
+  )
+}
+
 function attributesOf({ name }: RuntimeEvents['voice.turn'] | RuntimeEvents['voice.interrupt']) {
   return { 'gen_ai.agent.name': name }
 }
 
 /** The id of the span of a call, within its run. */
 const VOICE_CALL = 'voice_call'
+
+/** The id of the span of a recall, within its run. */
+const RECALL = 'memory_recall'
 
 type ModelCall = RuntimeEvents['model.call']
 
@@ -325,11 +343,20 @@ export async function traceEvents(
     bus.on('browser.action', (event) =>
       spans.annotateCall(event, event.toolCallId, browserAttributes(event))
     ),
+    bus.on('memory.recalled', ({ durationMs, items, ...event }) => {
+      const begun = { ...event, at: event.at - durationMs }
+      spans.startCall(begun, RECALL, 'memory.recall', {
+        kind: INTERNAL,
+        attributes: { 'gen_ai.operation.name': 'memory.recall', 'gen_ai.agent.name': event.name }
+      })
+      spans.endCall(event, RECALL, { 'svc.memory.items': items })
+    }),
     bus.on('tool.result', (event) => spans.endCall(event, event.toolCallId, {})),
     bus.on('tool.error', (event) => spans.endCall(event, event.toolCallId, {}, event.error)),
     recordModelCalls(bus, meters, chatAttributes),
     recordRuns(bus, meters),
-    recordCalls(bus, meters)
+    recordCalls(bus, meters),
+    recordRecalls(bus, meters)
   ]
   return () => {
     for (const stop of stops) stop()

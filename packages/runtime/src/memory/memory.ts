@@ -9,6 +9,7 @@ import {
 } from '@svc/contract'
 import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import type { RunEvents } from '../events/events.ts'
 
 /** The run that a memory serves. */
 export interface MemoryContext {
@@ -25,6 +26,8 @@ export interface MemoryContext {
   /** Aborts when the run ends or the memory times out. */
   readonly signal: AbortSignal
   readonly log: RunLog
+  /** Emits events of the run, such as `memory.recalled`. */
+  readonly events: Pick<RunEvents, 'emit'>
   /** The run's own context. */
   readonly context: RunContext
 }
@@ -56,7 +59,6 @@ const SCHEMAS = {
       maxCharacters: atLeast(1),
       // Checked by hand: a schema does not see inherited methods.
       embedding: Type.Optional(Type.Any()),
-      maxCompared: atLeast(1),
       minSimilarity: Type.Optional(Type.Number({ minimum: -1, maximum: 1 }))
     },
     strict

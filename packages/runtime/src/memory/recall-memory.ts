@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { EmbeddingModelV4 } from '@ai-sdk/provider'
-import type { Awaitable, MemoryItem } from '@svc/contract'
-import { weighWord } from '@svc/contract/stores'
+import { defined, type Awaitable, type MemoryItem } from '@svc/contract'
+import { cosine, isComparable, weighWord } from '@svc/contract/stores'
 import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { toModelFault } from '../models/model-fault.ts'
+import { embed, nameOfEmbedding, type EmbeddingModel } from './embedding-model.ts'
 import {
   requireMemoryOptions,
   shorten,
@@ -15,43 +14,8 @@ import {
   type MemoryTurn
 } from './memory.ts'
 import { queryWords, stemsOf } from './recall-words.ts'
-
-/** The used part of an AI SDK embedding model; specifications V2, V3 and V4 fit. */
-export interface EmbeddingModel {
-  readonly modelId: string
-  readonly maxEmbeddingsPerCall: EmbeddingModelV4['maxEmbeddingsPerCall']
-  doEmbed(options: {
-    values: string[]
-    abortSignal?: AbortSignal
-  }): PromiseLike<{ embeddings: readonly (readonly number[])[] }>
-}
-
-/** Embeds each text. @throws RUN_ERR_MODEL_… if the model fails, or an error if it returns too few embeddings */
-async function embed(
-  model: EmbeddingModel,
-  texts: readonly string[],
-  abortSignal: AbortSignal
-): Promise<(readonly number[])[]> {
-  const batchSize = (await model.maxEmbeddingsPerCall) ?? Infinity
-  const embedded: (readonly number[])[] = []
-  while (embedded.length < texts.length) {
-    const values = texts.slice(embedded.length, embedded.length + Math.max(1, batchSize))
-    const { embeddings } = await ask(model, values, abortSignal)
-    if (embeddings.length !== values.length) throw new Error('the model did not embed every text')
-    embedded.push(...embeddings)
-  }
-  return embedded
-}
-
-async function ask(model: EmbeddingModel, values: string[], abortSignal: AbortSignal) {
-  try {
-    return await model.doEmbed({ values, abortSignal })
-  } catch (err) {
-    abortSignal.throwIfAborted()
-    // The provider's own message may contain a key.
-    throw toModelFault(err).error
-  }
-}
+import { EmbeddingRenewal } from './renew-embeddings.ts'
+import { settleLater } from './run-memory.ts'
 
 /** An item with its relevance. */
 export interface RankedItem<T extends MemoryItem = MemoryItem> {
@@ -104,17 +68,6 @@ function fuseRankings(rankings: readonly (readonly RankedItem[])[]): RankedItem[
   return [...fused.values()].sort((a, b) => b.score - a.score)
 }
 
-function cosine(a: readonly number[], b: readonly number[]): number {
-  if (a.length !== b.length) return 0
-  let [dot, ofA, ofB] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    dot += a[i]! * b[i]!
-    ofA += a[i]! * a[i]!
-    ofB += b[i]! * b[i]!
-  }
-  return dot / (Math.sqrt(ofA * ofB) || 1)
-}
-
 /** Extracts from a turn what is worth remembering, as self-contained texts. */
 export type ExtractFacts = (turn: MemoryTurn, context: MemoryContext) => Awaitable<readonly string[]>
 
@@ -126,41 +79,52 @@ export interface RecallMemoryOptions {
   limit?: number
   /** Maximum length of the text for the prompt; default 4,000. */
   maxCharacters?: number
-  /** An AI SDK embedding model; adds semantic search to the search by words. */
+  /**
+   * An AI SDK embedding model; adds semantic search over all items to the search by words. After it was changed, each stored turn embeds
+   * up to 100 older items again.
+   */
   embedding?: EmbeddingModel
-  /** Number of newest items to compare by embedding; default 500. */
-  maxCompared?: number
   /** Minimum cosine similarity; default 0.3. */
   minSimilarity?: number
 }
 
 const MAX_CANDIDATES = 100
+// Items compared here, if the store does not search by similarity.
+const MAX_COMPARED = 500
 const MAX_FACTS = 20
 const MAX_CHARACTERS = 4_000
 
 /** Remembers all sessions of an owner with this agent, and recalls what is relevant to the input. @throws RUN_ERR_BAD_AGENT */
 export function recallMemory(options: RecallMemoryOptions = {}): Memory {
   requireMemoryOptions('recallMemory', options)
-  const {
-    extract,
-    limit = 5,
-    maxCharacters = 4_000,
-    embedding,
-    maxCompared = 500,
-    minSimilarity = 0.3
-  } = options
+  const { extract, limit = 5, maxCharacters = 4_000, embedding, minSimilarity = 0.3 } = options
   if (embedding !== undefined && !hasMethods(embedding, ['doEmbed']))
     throw new RUN_ERR_BAD_AGENT('recallMemory: embedding: not an embedding model of the AI SDK')
 
+  const renewal = embedding && new EmbeddingRenewal(embedding)
+
   const findSimilar = async (context: MemoryContext, input: string): Promise<RankedItem[]> => {
     if (embedding === undefined) return []
-    const [query] = await embed(embedding, [shorten(input, MAX_CHARACTERS)], context.signal)
-    const newest = await context.items.list(context.owner, context.namespace, maxCompared)
-    return rankBySimilarity(newest, query!, minSimilarity)
+    const { owner, namespace, items, signal } = context
+    const [query] = await embed(embedding, [shorten(input, MAX_CHARACTERS)], signal)
+    if (items.similar === undefined) {
+      const newest = await items.list(owner, namespace, MAX_COMPARED)
+      return rankBySimilarity(newest, query!, minSimilarity)
+    }
+    const found = await items.similar(owner, namespace, {
+      embedding: query!,
+      model: nameOfEmbedding(embedding, query!),
+      // More than are recalled, since an item gains if words find it too.
+      limit: limit * 2,
+      minScore: minSimilarity
+    })
+    return found.map((item) => ({ item, score: item.score }))
   }
 
   return {
     async retrieve(context, input) {
+      const { sessionId, events } = context
+      const begunAt = performance.now()
       const [byWords, bySimilarity] = await Promise.all([
         findItems(context, input),
         findSimilar(context, input)
@@ -168,6 +132,8 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
       const ranked = embedding === undefined ? byWords : fuseRankings([byWords, bySimilarity])
       const texts = [...new Set(ranked.map(({ item }) => item.text))].slice(0, limit)
       const taken = takeWithin(texts, maxCharacters)
+      const durationMs = performance.now() - begunAt
+      events.emit('memory.recalled', () => ({ sessionId, items: taken.length, durationMs }))
       if (taken.length === 0) return undefined
       return `Possibly relevant from earlier conversations with this user:\n${taken.map((text) => `- ${text}`).join('\n')}`
     },
@@ -177,8 +143,14 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
       const kept = texts.filter((text) => text !== '')
       if (kept.length === 0) return []
       const embeddings = embedding === undefined ? [] : await embed(embedding, kept, context.signal)
+      const names = embeddings.map((each) => nameOfEmbedding(embedding!, each))
       for (const [index, text] of kept.entries())
-        await context.items.put(toItem(context, text, embeddings[index]))
+        await context.items.put({
+          ...toItem(context, text),
+          ...defined({ embedding: embeddings[index], model: names[index] })
+        })
+      const current = names.find((_, index) => isComparable(embeddings[index]!))
+      if (renewal && current !== undefined) settleLater(renewal.renew(context, current))
       return kept.map(idOf)
     }
   }
@@ -193,12 +165,8 @@ async function findItems(context: MemoryContext, text: string): Promise<RankedIt
   return rankByWords(found, ranked)
 }
 
-function toItem(
-  { owner, namespace, runId, sessionId }: MemoryContext,
-  text: string,
-  embedding: readonly number[] | undefined
-): MemoryItem {
-  const item = {
+function toItem({ owner, namespace, runId, sessionId }: MemoryContext, text: string): MemoryItem {
+  return {
     id: idOf(text),
     owner,
     namespace,
@@ -206,7 +174,6 @@ function toItem(
     metadata: { runId, sessionId },
     createdAt: Date.now()
   }
-  return embedding === undefined ? item : { ...item, embedding }
 }
 
 // By content, so that a repeated fact is stored once.

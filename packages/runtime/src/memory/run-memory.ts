@@ -25,6 +25,12 @@ export async function settleMemories(ms: number): Promise<void> {
   await within(ms, Promise.allSettled(pending))
 }
 
+/** Counts work as a pending write of a memory until it is done; it must not reject. */
+export function settleLater(work: Promise<void>): void {
+  pending.add(work)
+  void work.finally(() => pending.delete(work))
+}
+
 /** An agent's memory in one run. Its errors never fail the run, and it never receives the caller's keys. */
 export class RunMemory {
   readonly #memory: Memory
@@ -61,9 +67,7 @@ export class RunMemory {
 
   /** Stores a turn in the background. */
   store(turn: MemoryTurn): void {
-    const work = this.#store(turn)
-    pending.add(work)
-    void work.finally(() => pending.delete(work))
+    settleLater(this.#store(turn))
   }
 
   async #store(turn: MemoryTurn): Promise<void> {
@@ -87,7 +91,8 @@ export class RunMemory {
     const history = Promise.resolve(this.#history)
     // A memory that does not look at it must not fail the process.
     history.catch(ignore)
-    return { owner, namespace, sessionId, runId, history, items: stores.memory, signal, log, context }
+    const [items, events] = [stores.memory, this.#events]
+    return { owner, namespace, sessionId, runId, history, items, signal, log, events, context }
   }
 
   #fail(err: unknown, message: string): void {

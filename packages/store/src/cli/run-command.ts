@@ -5,6 +5,7 @@ import type { Backend } from '../backend.ts'
 import { STO_ERR_BAD_OPTION, STO_ERR_COPY, STO_ERR_NOT_EMPTY } from '../errors.ts'
 import { resolveOptions, type PostgresOptions, type SqliteOptions } from '../options.ts'
 import { inChunks } from '../postgres/bytes-in-table.ts'
+import { toBits } from '../postgres/item-codes.ts'
 import { migrate } from '../postgres/migrations/migrate.ts'
 import { withConnection } from '../postgres/open-pool.ts'
 import { openSqlite } from '../sqlite/open-sqlite.ts'
@@ -162,9 +163,10 @@ async function count(db: Kysely<Tables>, table: Table): Promise<number> {
   return rows
 }
 
-// SQLite has no times: this one is a text in UTC.
-function toPostgres(row: { cancel_at?: unknown }): object {
-  return typeof row.cancel_at === 'string' ? { ...row, cancel_at: new Date(`${row.cancel_at}Z`) } : row
+// SQLite has no times, which are texts in UTC there, and no bits.
+function toPostgres(row: { cancel_at?: unknown; code?: unknown }): object {
+  if (typeof row.cancel_at === 'string') return { ...row, cancel_at: new Date(`${row.cancel_at}Z`) }
+  return row.code instanceof Uint8Array ? { ...row, code: toBits(row.code) } : row
 }
 
 function sizeOf(row: object): number {

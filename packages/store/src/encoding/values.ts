@@ -90,11 +90,17 @@ export function encodeEmbedding(embedding: readonly number[]): Uint8Array {
   return new Uint8Array(new Float32Array(embedding).buffer)
 }
 
+/** The numbers of a stored embedding; undefined if there is none, or it is damaged. */
+export function toSingles(bytes: Uint8Array | null): Float32Array | undefined {
+  if (bytes === null || bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) return undefined
+  // A copy, since the database's bytes need not be aligned; `slice` of a Buffer would be a view.
+  return new Float32Array(Uint8Array.from(bytes).buffer)
+}
+
 /** Decodes an embedding; undefined if it is damaged. */
 export function decodeEmbedding(bytes: Uint8Array): number[] | undefined {
-  if (bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) return undefined
-  // A copy, since the database's bytes need not be aligned; `slice` of a Buffer would be a view.
-  const singles = new Float32Array(Uint8Array.from(bytes).buffer)
+  const singles = toSingles(bytes)
+  if (singles === undefined) return undefined
   const embedding: number[] = []
   // Ten times as fast as `Array.from`, which matters for hundreds of embeddings.
   for (let at = 0; at < singles.length; at++) embedding.push(singles[at]!)

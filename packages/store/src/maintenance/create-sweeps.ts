@@ -109,7 +109,9 @@ export function createSweeps(
     sessions: createSweep(backend, 'sessions', (now, commit) =>
       sweepSessions({ db, commit, sources: backend.sources }, retention, now)
     ),
-    memories: createSweep(backend, 'memories', (now, commit) => sweepMemories(commit, retention, now)),
+    memories: createSweep(backend, 'memories', (now, commit) =>
+      sweepMemories(commit, backend.codes, retention, now)
+    ),
     schedules: createSweep(backend, 'schedules', (now, commit) => sweepSchedules(commit, retention, now)),
     webhooks: createSweep(backend, 'webhooks', sweepWebhooks)
   }

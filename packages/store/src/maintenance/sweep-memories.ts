@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { ItemCodes } from '../backend.ts'
 import type { Commit } from '../commit.ts'
 import type { Retention } from '../options.ts'
 import type { Tables } from '../tables.ts'
@@ -9,28 +10,30 @@ const BATCH = 100
 /** Removes expired memories in batches, and spaces that are empty then; returns the number of memories. */
 export async function sweepMemories(
   commit: Commit,
+  codes: ItemCodes,
   { memoryMaxAge }: Pick<Retention, 'memoryMaxAge'>,
   now: number
 ): Promise<number> {
   if (memoryMaxAge === 0) return 0
-  for (let removed = 0; ;) {
-    const count = await commit.write(async (trx) => {
+  for (let count = 0; ;) {
+    const rows = await commit.write(async (trx) => {
       const old = trx
         .selectFrom('memory_item')
         .select('item_id')
         .where('created_at', '<=', now - memoryMaxAge)
       const oldest = old.orderBy('created_at').limit(BATCH)
-      const rows = await trx
+      const removed = await trx
         .deleteFrom('memory_item')
         .where('item_id', 'in', oldest)
-        .returning('space_id')
+        .returning(['space_id', 'item_id'])
         .execute()
-      const spaceIds = [...new Set(rows.map(({ space_id }) => space_id))]
+      const spaceIds = [...new Set(removed.map(({ space_id }) => space_id))]
       await removeEmptySpaces(trx, { spaceIds })
-      return rows.length
+      return removed
     })
-    removed += count
-    if (count < BATCH) return removed
+    codes.changed({ removed: rows })
+    count += rows.length
+    if (rows.length < BATCH) return count
   }
 }
 

@@ -15,6 +15,7 @@ import { STO_ERR_CLOSED, STO_ERR_OPEN } from '../errors.ts'
 import { probe } from '../maintenance/probe.ts'
 import type { PostgresOptions } from '../options.ts'
 import type { Tables } from '../tables.ts'
+import { createItemCodes } from './item-codes.ts'
 import { createBytesInTable } from './bytes-in-table.ts'
 import { isCurrent, migrate } from './migrations/migrate.ts'
 import { openNode } from './open-node.ts'
@@ -285,6 +286,7 @@ export async function openPostgres(
     node,
     days: createRunDays(createTransact(unprepared, PATIENCE), options.schema),
     claimant: { id: joined, isShared: true },
+    codes: createItemCodes(db),
     sweep: createSweeping({ query, commit, table: (name) => `"${options.schema}"."${name}"` }),
     check: () => probe(commit),
     async close() {

@@ -15,6 +15,7 @@ import { createWrittenCheckpoints, createWrittenRuns, LocalLogs } from '../runs/
 import { createSessionEntry, Reports } from '../runs/run-write.ts'
 import { createStreamLog, type LogReads, type LogWakeUps } from '../runs/stream-log.ts'
 import type { RunSources, Tables } from '../tables.ts'
+import { CodeCache } from './code-cache.ts'
 import { GroupCommit } from './group-commit.ts'
 import { createLocalDispatch } from './local-queue.ts'
 import { migrate } from './migrations/migrate.ts'
@@ -193,6 +194,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedSqlite> 
     node: undefined,
     days: undefined,
     claimant: { id: () => processId, isShared: false },
+    codes: new CodeCache(db, database, options.codeBytes),
     async sweep(_name, remove) {
       const removed = await remove(commit)
       while (await commit.write(async () => freePages(database)));

@@ -2,6 +2,7 @@ import { RUNNABLE_KINDS } from '@svc/registry'
 import { SessionFollowers } from '@svc/contract/stores'
 import { Kysely } from 'kysely'
 import t from 'tap'
+import { CodeCache } from '../../src/sqlite/code-cache.ts'
 import { GroupCommit } from '../../src/sqlite/group-commit.ts'
 import { findNext } from '../../src/sqlite/local-queue.ts'
 import { migrate } from '../../src/sqlite/migrations/migrate.ts'
@@ -243,13 +244,14 @@ t.test('a page of sessions and a page of messages read only their rows', async (
 t.test('what belongs to a person, or to a session, is found by indexes', async (t) => {
   const session = { registry: 'global', kind: 'agent', name: 'a', sessionId: 's' } as const
   const commit = { write: <T>(write: (trx: typeof db) => T) => write(db), isShared: false }
-  const memory = createMemoryStore(
+  const memory = createMemoryStore({
     db,
-    commit as never,
-    { memoryMaxItems: 1 },
-    () => undefined,
-    async () => 0
-  )
+    commit: commit as never,
+    codes: new CodeCache(db, opened.database, 0),
+    retention: { memoryMaxItems: 1 },
+    skipDamaged: () => undefined,
+    sweep: async () => 0
+  })
   const calls: [() => Promise<unknown>, string[]][] = [
     ...[{}, { session }, { unfinished: true }, { session, unfinished: false }].map(
       (query): [() => Promise<unknown>, string[]] => [
@@ -264,7 +266,11 @@ t.test('what belongs to a person, or to a session, is found by indexes', async (
       ])
     ),
     [async () => memory.removeSession('ada', 's', () => true), ['memory_item_of_session (session_id=?']],
-    [async () => memory.removeOwner('ada', 9), ['(owner=?']]
+    [async () => memory.removeOwner('ada', 9), ['(owner=?']],
+    [
+      async () => memory.unembedded!('ada', 'echo', 'm:2', 9),
+      ['model>?', 'model<?', 'model=?'].map((found) => `memory_item_of_model (space_id=? AND ${found}`)
+    ]
   ]
   for (const [call, indexes] of calls) {
     const plans = await plansOf(call)

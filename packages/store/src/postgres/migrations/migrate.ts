@@ -8,6 +8,7 @@ import { addQueueLines } from './0004-queue-lines.ts'
 import { keepRunsApart } from './0005-runs-apart.ts'
 import { addFailovers } from './0006-failovers.ts'
 import { addSessionSettings } from './0009-session-settings.ts'
+import { addMemoryCodes } from './0010-memory-codes.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, schema: string) => Promise<void>>> = {
@@ -16,7 +17,8 @@ const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, schema: string) 
   '0004-queue-lines': addQueueLines,
   '0005-runs-apart': keepRunsApart,
   '0006-failovers': addFailovers,
-  '0009-session-settings': addSessionSettings
+  '0009-session-settings': addSessionSettings,
+  '0010-memory-codes': addMemoryCodes
 }
 
 // Not kysely's default names, which another program may use in the same schema.

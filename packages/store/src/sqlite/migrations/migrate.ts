@@ -22,6 +22,7 @@ import { addQueueLines } from './0017-queue-lines.ts'
 import { addRunFormat } from './0018-run-format.ts'
 import { addSessionSettings } from './0019-session-settings.ts'
 import { indexNamedSessions } from './0020-named-sessions.ts'
+import { addMemoryCodes } from './0021-memory-codes.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -44,7 +45,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0017-queue-lines': { up: addQueueLines },
   '0018-run-format': { up: addRunFormat },
   '0019-session-settings': { up: addSessionSettings },
-  '0020-named-sessions': { up: indexNamedSessions }
+  '0020-named-sessions': { up: indexNamedSessions },
+  '0021-memory-codes': { up: addMemoryCodes }
 }
 
 // Milliseconds to wait for another program's lock.
