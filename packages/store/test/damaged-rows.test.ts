@@ -181,7 +181,8 @@ await eachDatabase(t, async (t, make) => {
       )
       t.same(
         (await store.memory.search('ada', 'n', 'tea', 9)).map(({ id }) => id),
-        ['c']
+        ['c', 'b'],
+        'words are found without the embedding'
       )
       t.match(await store.tasks.get('r'), { messages: ['second'] })
       t.same((await store.tasks.list({ limit: 9 })).tasks.length, 1)

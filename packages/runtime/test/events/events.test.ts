@@ -52,6 +52,8 @@ t.test('every documented event has a schema, those of model calls included', asy
       'context.overflow',
       'memory.error',
       'memory.extract',
+      'memory.recalled',
+      'memory.reembedded',
       'memory.stored',
       'model.call',
       'model.error',

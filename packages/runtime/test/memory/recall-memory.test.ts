@@ -4,24 +4,9 @@ import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { distractor, LABELLED } from '../fixtures/recall-set.ts'
 import { makeContext } from '../helpers/make-agent.ts'
+import { memoryContext } from '../helpers/memory-context.ts'
 
-const contextOf = (items: MemoryStore, more: Partial<MemoryContext> = {}): MemoryContext => {
-  const { context } = makeContext()
-  const { runId, sessionId, signal, log } = context
-  const history = Promise.resolve([])
-  return {
-    owner: 'ann',
-    namespace: 'tester',
-    runId,
-    sessionId,
-    history,
-    signal,
-    log,
-    context,
-    items,
-    ...more
-  }
-}
+const contextOf = (items: MemoryStore, more: Partial<MemoryContext> = {}) => memoryContext(items, more).memory
 const linesOf = (text: string | undefined) => (text ?? '').split('\n- ').slice(1)
 
 t.test('a fact is recalled by its subject in another session', async (t) => {
@@ -58,7 +43,7 @@ t.test('stored items are bounded', async (t) => {
     [{ extract: 'x' }, /recallMemory: extract/],
     [{ embedding: 'x' }, /recallMemory: embedding: not an embedding model/],
     [{ embedding: scriptedModel('x') }, /recallMemory: embedding: not an embedding model/],
-    [{ maxCompared: 0.5 }, /recallMemory: maxCompared/],
+    [{ maxCompared: 500 }, /recallMemory: maxCompared/],
     [{ minSimilarity: 2 }, /recallMemory: minSimilarity/]
   ]
   for (const [options, message] of bad)

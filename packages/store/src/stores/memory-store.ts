@@ -331,7 +331,7 @@ async function findUnembedded(db: Kysely<Tables>, spaceId: number, model: string
     items.where('model', 'is', null).orderBy('item_id'),
     others.where('model', '<', model),
     others.where('model', '>', model)
-  ].map((part, index) => db.selectFrom(part.as(`part${index}`)).selectAll())
+  ].map((part, index) => db.selectFrom(part.as(`page${index}`)).selectAll())
   return await parts
     .reduce((all, part) => all.unionAll(part))
     .limit(limit)

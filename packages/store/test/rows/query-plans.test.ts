@@ -252,7 +252,12 @@ t.test('what belongs to a person, or to a session, is found by indexes', async (
     skipDamaged: () => undefined,
     sweep: async () => 0
   })
+  await memory.put({ id: '1', owner: 'ada', namespace: 'echo', text: 'x', createdAt: 1 })
   const calls: [() => Promise<unknown>, string[]][] = [
+    [
+      async () => memory.unembedded!('ada', 'echo', 'm:2', 9),
+      ['model>?', 'model<?', 'model=?'].map((found) => `memory_item_of_model (space_id=? AND ${found}`)
+    ],
     ...[{}, { session }, { unfinished: true }, { session, unfinished: false }].map(
       (query): [() => Promise<unknown>, string[]] => [
         () => listOwnedRuns(db, ALL_IN_RUN, { ...base, ...query }),
@@ -266,11 +271,7 @@ t.test('what belongs to a person, or to a session, is found by indexes', async (
       ])
     ),
     [async () => memory.removeSession('ada', 's', () => true), ['memory_item_of_session (session_id=?']],
-    [async () => memory.removeOwner('ada', 9), ['(owner=?']],
-    [
-      async () => memory.unembedded!('ada', 'echo', 'm:2', 9),
-      ['model>?', 'model<?', 'model=?'].map((found) => `memory_item_of_model (space_id=? AND ${found}`)
-    ]
+    [async () => memory.removeOwner('ada', 9), ['(owner=?']]
   ]
   for (const [call, indexes] of calls) {
     const plans = await plansOf(call)
