@@ -1,5 +1,5 @@
 import type { InputKind, RunnableKind, RunStatus, WebhookEvent } from '@svc/contract'
-import type { Generated } from 'kysely'
+import type { Generated, GeneratedAlways } from 'kysely'
 
 /** The tables. JSON is text, times are milliseconds since the epoch. */
 export interface Tables {
@@ -82,6 +82,8 @@ export interface Tables {
     metadata: string | null
     created_at: number
     updated_at: number
+    /** The part of `updated_at` that indexes have, in steps of 2^15 ms. */
+    updated_slot: GeneratedAlways<number>
     turns: number
     /** Of its newest message. */
     last_seq: number

@@ -163,8 +163,15 @@ async function count(db: Kysely<Tables>, table: Table): Promise<number> {
   return rows
 }
 
-// SQLite has no times, which are texts in UTC there, and no bits.
-function toPostgres(row: { cancel_at?: unknown; code?: unknown }): object {
+// SQLite has no times, which are texts in UTC there, and no bits. Postgres computes the slot of a session itself.
+function toPostgres({
+  updated_slot: _,
+  ...row
+}: {
+  cancel_at?: unknown
+  code?: unknown
+  updated_slot?: unknown
+}): object {
   if (typeof row.cancel_at === 'string') return { ...row, cancel_at: new Date(`${row.cancel_at}Z`) }
   return row.code instanceof Uint8Array ? { ...row, code: toBits(row.code) } : row
 }

@@ -27,6 +27,7 @@ const LISTED = [
   'metadata',
   'created_at',
   'updated_at',
+  'updated_slot',
   'turns',
   'last_ordinal',
   'last_run'
@@ -80,7 +81,9 @@ export async function listSessions(db: Kysely<Tables>, query: SessionQuery): Pro
   if (cursor !== undefined) {
     const { at, key } = parseSessionCursor(cursor)
     const isAfter = order === 'asc' ? '>' : '<'
-    all = all.where((row) => row(row.refTuple('updated_at', 'session_key'), isAfter, row.tuple(at, key)))
+    all = all
+      .where('updated_slot', `${isAfter}=`, slotOf(at))
+      .where((row) => row(row.refTuple('updated_at', 'session_key'), isAfter, row.tuple(at, key)))
   }
   const named = sessionId === undefined ? runnablesOf(query) : undefined
   if (named !== undefined) return toPage(await readNamed(db, all, named, limit + 1, order), limit)
@@ -104,8 +107,14 @@ export async function listSessions(db: Kysely<Tables>, query: SessionQuery): Pro
   return { ...page, nextCursor: end ? formatSessionCursor(end) : null }
 }
 
+// The few of one slot are sorted.
 function inOrder(sessions: Sessions, order: Order): Sessions {
-  return sessions.orderBy('updated_at', order).orderBy('session_key', order)
+  return sessions.orderBy('updated_slot', order).orderBy('updated_at', order).orderBy('session_key', order)
+}
+
+/** The half minute of a time, as in `updated_slot`. */
+function slotOf(time: number): number {
+  return Math.floor(time / 2 ** 15)
 }
 
 function readFrom(db: Kysely<Tables>, sessions: Sessions): Sessions {
@@ -160,7 +169,7 @@ function hasAny(db: Kysely<Tables>, { owner, scope, kind }: SessionQuery) {
       .map((each) => {
         const own = db.selectFrom('session as any').select('any.session_key').where('any.owner', '=', owner)
         const first = own.where('any.registry', '=', registry).where('any.kind', '=', each).where(IS_NAMED)
-        return sql<boolean>`${first.orderBy('any.name').orderBy('any.updated_at').limit(1)} is not null`
+        return sql<boolean>`${first.orderBy('any.name').orderBy('any.updated_slot').limit(1)} is not null`
       })
   ).flat()
   return firsts.length === 0 ? sql<boolean>`1 = 0` : sql<boolean>`(${sql.join(firsts, sql` or `)})`

@@ -62,7 +62,7 @@ interface Sent {
 }
 
 // Characters of a result in the row of its run: with more, too few of a page's rows could be updated on it.
-const MAX_RESULT_IN_ROW = 300
+const MAX_RESULT_IN_ROW = 480
 
 const FORGOTTEN: Accepted = Object.freeze({})
 

@@ -23,6 +23,7 @@ import { addRunFormat } from './0018-run-format.ts'
 import { addSessionSettings } from './0019-session-settings.ts'
 import { indexNamedSessions } from './0020-named-sessions.ts'
 import { addMemoryCodes } from './0021-memory-codes.ts'
+import { addSessionSlots } from './0022-session-slots.ts'
 
 /** Every migration by its name, in order: one a file. A released one never changes. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -46,7 +47,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0018-run-format': { up: addRunFormat },
   '0019-session-settings': { up: addSessionSettings },
   '0020-named-sessions': { up: indexNamedSessions },
-  '0021-memory-codes': { up: addMemoryCodes }
+  '0021-memory-codes': { up: addMemoryCodes },
+  '0022-session-slots': { up: addSessionSlots }
 }
 
 // Milliseconds to wait for another program's lock.
