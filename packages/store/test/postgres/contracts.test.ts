@@ -3,7 +3,7 @@ import t from 'tap'
 import { onPostgres } from '../helpers/each-store.ts'
 import { storeContracts } from '../helpers/store-contracts.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 await onPostgres(t, async (t, open) => {
   storeContracts(t, open)
   t.test('counters', async (t) =>
