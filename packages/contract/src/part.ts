@@ -217,6 +217,13 @@ const StepModelSchema = Type.Object(
 )
 export type StepModel = Static<typeof StepModelSchema>
 
+/** Why a prompt was compacted: by its size, because the provider refused it as too long, or because its owner asked. */
+export const CompactionReasonSchema = Type.Union(
+  [Type.Literal('size'), Type.Literal('overflow'), Type.Literal('asked')],
+  { title: 'CompactionReason' }
+)
+export type CompactionReason = Static<typeof CompactionReasonSchema>
+
 /** An error as clients see it. `code` is stable; `retryable` means that the same call may succeed later. */
 export const PartErrorSchema = Type.Object(
   { code: Type.String(), message: Type.String(), retryable: Type.Boolean() },
@@ -344,6 +351,20 @@ export const PART_SCHEMAS = {
     durationMs: Type.Optional(Type.Number({ description: 'Milliseconds of the model call' })),
     firstTokenMs: Type.Optional(Type.Number({ description: 'Milliseconds until its first token' })),
     model: Type.Optional(StepModelSchema)
+  }),
+  compaction: definePart('compaction', {
+    index: Type.Integer({ description: 'The step that follows' }),
+    reason: CompactionReasonSchema,
+    before: Type.Integer({ description: 'Estimated tokens of the prompt' }),
+    after: Type.Integer({ description: 'Estimated tokens of the prompt that is sent in its place' }),
+    messages: Type.Integer({ description: 'How many messages were replaced' }),
+    keeps: Type.Integer({ description: 'As in the `summary` of the session' }),
+    cut: Type.Integer({ description: 'How many tool results show their ends only' }),
+    text: Type.Optional(
+      Type.String({ description: 'The summary; absent if there is none, or it must not be recorded' })
+    ),
+    model: Type.Optional(StepModelSchema),
+    usage: Type.Optional(UsageSchema)
   }),
   file: definePart('file', {
     fileId: Type.Optional(Type.String({ description: 'In the file store of the run' })),

@@ -117,6 +117,8 @@ export interface RunContext {
   readonly toolChoice?: ToolChoice | undefined
   /** Texts that end an answer, for the caller. */
   readonly stop?: readonly string[] | undefined
+  /** Tokens of a prompt over which the caller wants it compacted; it lowers the threshold of the runnable only. */
+  readonly compactAt?: number | undefined
   /** The messages that join the run, for a runnable that is `steerable`; undefined for members and steps. */
   readonly steering?: Steering | undefined
   /** How the answer is delivered, if that takes longer than to generate it. */

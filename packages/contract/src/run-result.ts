@@ -111,6 +111,9 @@ export class RunResultBuilder {
         this.#usage = addUsage(this.#usage, part.usage)
         this.#firstTokenMs ??= part.firstTokenMs
         break
+      case 'compaction':
+        this.#usage = addUsage(this.#usage, part.usage)
+        break
       case 'start':
         if (part.source?.length) break
         this.#runId = part.runId

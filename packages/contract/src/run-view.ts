@@ -55,6 +55,9 @@ export class RunView {
         this.#steps.delete(sourceKey(part.source ?? []))
         this.usage = addUsage(this.usage, part.usage)
         break
+      case 'compaction':
+        this.usage = addUsage(this.usage, part.usage)
+        break
       case 'tool.call':
         if (part.providerExecuted !== true) this.#calls.set(toolCallKey(part), toOpenCall(part))
         break

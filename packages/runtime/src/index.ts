@@ -24,7 +24,7 @@ export type { ApprovalPolicy } from './approvals/approval-manager.ts'
 export type { UrlOptions } from './files/urls.ts'
 export type { Model, ModelFunction, ModelRequest } from './models/model.ts'
 export type { Retry } from './models/call-report.ts'
-export type { HistoryLimits } from './sessions/history.ts'
+export type { CompactOptions, HistoryOptions } from './sessions/history.ts'
 export { Team, type TeamOutput, type TeamStructured } from './teams/team.ts'
 export type {
   LeaderOptions,

@@ -64,11 +64,33 @@ export const SessionMessageSchema = Type.Union(
       toolName: Type.String(),
       result: Type.Optional(Type.Unknown()),
       error: Type.Optional(ToolErrorSchema)
-    })
+    }),
+    Type.Object(
+      {
+        role: Type.Literal('summary'),
+        text: Type.Optional(
+          Type.String({ description: 'Left out if the earlier messages were dropped without a summary' })
+        ),
+        keeps: Type.Integer({
+          minimum: 0,
+          description: 'The number of messages before it that models still read; `text` replaces earlier ones'
+        }),
+        cut: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            description:
+              'Models read only the ends of long tool results that are further before it than this many messages'
+          })
+        )
+      },
+      { description: 'What models read instead of earlier messages, which stay in the session' }
+    )
   ],
   { title: 'SessionMessage' }
 )
 export type SessionMessage = Static<typeof SessionMessageSchema>
+/** What replaces earlier messages of a session in prompts. */
+export type SummaryMessage = Extract<SessionMessage, { role: 'summary' }>
 
 /** A conversation that the caller keeps. */
 export const ConversationSchema = Type.Array(SessionMessageSchema, {
@@ -132,10 +154,19 @@ export interface Continuation {
   readonly along?: SessionKey | undefined
 }
 
+/** How far back a history is read. */
+export interface HistoryBounds {
+  /** Bytes of JSON, about, of all messages; the newest one is always there. */
+  readonly maxBytes: number
+  /** True: not past the newest summary and the messages that it keeps. */
+  readonly fromSummary: boolean
+}
+
 /** Keeps the messages of conversations. */
 export interface SessionStore extends OwnedSessions {
   /**
    * The last `maxMessages` messages of a branch, oldest first.
+   * @param bounds leave out older messages; a store that ignores them is only slower
    * @param from where the branch ends; default: at the newest turn
    * @param turnId a turn that begins again: if it was saved before, the branch ends with the turn that it follows
    * @throws RUN_ERR_NO_TURN
@@ -144,7 +175,8 @@ export interface SessionStore extends OwnedSessions {
     key: SessionKey,
     maxMessages: number,
     from?: Continuation,
-    turnId?: string
+    turnId?: string,
+    bounds?: HistoryBounds
   ): Awaitable<SessionMessage[]>
   /**
    * Adds the messages of one turn atomically. A turn with a `turnId` that was saved before is ignored.

@@ -4,6 +4,7 @@ export {
   runIdOfTurn,
   SessionFollowers,
   SessionLocks,
+  reachOf,
   titleOf,
   weighWord,
   wordsOf,

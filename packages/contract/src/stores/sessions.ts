@@ -279,6 +279,13 @@ export function titleOf(messages: readonly SessionMessage[]): string | null {
   return null
 }
 
+/** How many of these messages, newest first, a history reaches back to: those up to the newest summary and what it keeps. */
+export function reachOf(messages: readonly SessionMessage[]): number {
+  const at = messages.findIndex(({ role }) => role === 'summary')
+  const summary = messages[at]
+  return summary?.role === 'summary' ? at + 1 + summary.keeps : Infinity
+}
+
 /** True for a turn of a run of its own, not of a member or a step: then its session is listed. */
 export function isOwnTurn(turnId: string): boolean {
   return !turnId.includes('/')

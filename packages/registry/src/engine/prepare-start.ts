@@ -29,6 +29,7 @@ import {
   type RunMetadata,
   type Runnable,
   type SessionMessage,
+  type SummaryMessage,
   type StandardResult,
   type StandardSchema,
   type ToolChoice
@@ -171,13 +172,21 @@ function requireComplete(messages: readonly SessionMessage[]): void {
       continue
     }
     requireNone(open.size, index - 1)
-    if (message.role === 'user') continue
+    if (message.role === 'summary') requireBeginning(message, index)
+    if (message.role !== 'assistant') continue
     const { toolCalls = [] } = message
     open = new Map(toolCalls.map(({ toolCallId, toolName }) => [toolCallId, toolName]))
     if (open.size !== toolCalls.length)
       throw badInput([{ path: `messages/${index}/toolCalls`, message: 'must have different ids' }])
   }
   requireNone(open.size, messages.length - 1)
+}
+
+// What it replaces is not among the messages.
+function requireBeginning({ keeps }: SummaryMessage, index: number): void {
+  const path = `messages/${index}`
+  if (index > 0) throw badInput([{ path, message: 'must be the first message, as a summary' }])
+  if (keeps > 0) throw badInput([{ path: `${path}/keeps`, message: 'must be 0: no message is before it' }])
 }
 
 function requireResult(

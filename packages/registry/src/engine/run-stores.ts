@@ -4,6 +4,7 @@ import {
   isPromise,
   type Awaitable,
   type EndTurn,
+  type HistoryBounds,
   type MemoryStore,
   type Redact,
   type RunChange,
@@ -246,11 +247,17 @@ class FencedSessions implements SessionStore {
     run.savesTurn(appended)
   }
 
-  load(key: SessionKey, maxMessages: number): Awaitable<SessionMessage[]> {
+  load(
+    key: SessionKey,
+    maxMessages: number,
+    _from?: undefined,
+    _turnId?: undefined,
+    bounds?: HistoryBounds
+  ): Awaitable<SessionMessage[]> {
     const { record, resumed } = this.#run
     // An earlier process may have saved the turn, and died before the run had ended.
     const own = resumed ? record.runId : undefined
-    return this.#sessions.load(key, maxMessages, continuationIn(this.#run, key), own)
+    return this.#sessions.load(key, maxMessages, continuationIn(this.#run, key), own, bounds)
   }
 
   remove(key: SessionKey): Awaitable<number> {

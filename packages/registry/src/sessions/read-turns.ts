@@ -124,7 +124,7 @@ export function* partsOfTurn({ runId, messages }: Turn, sessionId: string): Gene
           ...(providerExecuted && { providerExecuted }),
           ...place()
         }
-    } else {
+    } else if (message.role === 'tool') {
       const { toolCallId, toolName, result, error } = message
       if (error === undefined)
         yield { type: 'tool.result', toolCallId, toolName, result, durationMs: 0, ...place() }

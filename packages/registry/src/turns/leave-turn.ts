@@ -61,6 +61,7 @@ class TurnSoFar {
       this.afterTurn = part.afterTurn
       if (part.input !== undefined) this.#messages.push(toUserMessage(part.input))
     } else if (part.type === 'step.start') this.#beginStep(part)
+    else if (part.type === 'compaction') this.#compact(part)
     else if (part.type === 'data') this.#join(part)
     else if (part.type === 'text') this.#step.text += part.text
     else if (part.type === 'file' && part.toolCallId === undefined) this.#step.files.push(toSaidFile(part))
@@ -88,6 +89,13 @@ class TurnSoFar {
     if (attempt === 1) this.#messages.push(...this.#step.toMessages())
     this.#messages.push(...this.#joined)
     this.#joined = []
+    this.#step = new Step()
+  }
+
+  // Without its summary, earlier messages stay as they are.
+  #compact({ text, keeps }: PartOf<'compaction'>): void {
+    if (text === undefined) return
+    this.#messages.push(...this.#step.toMessages(), { role: 'summary', text, keeps })
     this.#step = new Step()
   }
 

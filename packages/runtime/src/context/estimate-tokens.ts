@@ -7,9 +7,9 @@ import type {
 /** What an estimate takes into account. */
 export interface EstimateOptions {
   /** The tools of the call. */
-  readonly tools?: LanguageModelV4CallOptions['tools']
+  readonly tools?: LanguageModelV4CallOptions['tools'] | undefined
   /** Counts the tokens of a text; default: UTF-8 bytes / 3, rounded up. */
-  readonly countTokens?: (text: string) => number
+  readonly countTokens?: ((text: string) => number) | undefined
 }
 
 type CountTokens = (text: string) => number

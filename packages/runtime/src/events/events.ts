@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import {
   eventSchema as event,
   FinishReasonSchema,
+  CompactionReasonSchema,
   PART_SCHEMAS,
   RUN_EVENT_SCHEMAS,
   ToolErrorSchema,
@@ -53,6 +54,16 @@ export const EVENT_SCHEMAS = {
     system: section,
     history: section,
     tail: section
+  }),
+  'context.compacted': event({
+    step: Type.Integer({ description: 'That follows' }),
+    reason: CompactionReasonSchema,
+    before: Type.Integer({ description: 'Estimated tokens' }),
+    after: Type.Integer({ description: 'Estimated tokens' }),
+    messages: Type.Integer({ description: 'That were replaced' }),
+    cut: Type.Integer({ description: 'Tool results that show their ends only' }),
+    summarised: Type.Boolean({ description: 'False: messages were left out without a summary' }),
+    usage: Type.Optional(UsageSchema)
   }),
   'context.overflow': event({
     provider: Type.String(),

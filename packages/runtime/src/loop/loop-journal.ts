@@ -9,6 +9,7 @@ import {
   type YieldedPart
 } from '@svc/contract'
 import { RUN_ERR_DAMAGED } from '@svc/contract/errors'
+import type { Compaction } from '../context/compact-prompt.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import type { AnswerScope, ModelAnswer } from '../models/model-answer.ts'
 import { fromRecord, toRecord, type AnswerRecord } from '../models/model-step.ts'
@@ -75,6 +76,23 @@ export class LoopJournal {
     if (this.#next !== undefined || this.#recordsAll) return this.#next?.answer
     this.#logged = this.#journal.earlierAnswer(index)
     return this.#logged && answerFromLog(this.#logged)
+  }
+
+  /** The compactions before a step that an earlier process recorded. */
+  async recallCompactions(index: number): Promise<Compaction[]> {
+    const found: Compaction[] = []
+    while (this.#journal.begun) {
+      const recorded = await this.#journal.recall(compactionKey(index, found.length + 1))
+      if (recorded === undefined) break
+      found.push(recorded.output as Compaction)
+    }
+    return found
+  }
+
+  /** The part of a compaction, recorded with it. @param count how many came before it in its step */
+  recordCompaction(compaction: Compaction, count: number): RecordedPart<YieldedPart> {
+    const { part } = compaction
+    return this.#journal.record(part, compactionKey(part.index, count + 1), compaction)
   }
 
   /** How many messages the step that was recalled last had read; all of them if only the log has it. */
@@ -180,6 +198,10 @@ function answerFromLog({ text, usage, finishReason }: EarlierAnswer): AnswerReco
   }
 }
 
+function compactionKey(index: number, number: number): string {
+  return `#compact ${index}.${number}`
+}
+
 function stepKey(index: number): string {
   return `#step ${index}`
 }
@@ -189,15 +211,24 @@ export class ReplayedStep {
   readonly answer: ModelAnswer
   readonly #journal: Journal
   readonly #index: number
+  readonly #before: readonly YieldedPart[]
 
-  constructor(journal: Journal, record: AnswerRecord, scope: AnswerScope, index: number) {
+  constructor(
+    journal: Journal,
+    record: AnswerRecord,
+    scope: AnswerScope,
+    index: number,
+    before: readonly YieldedPart[]
+  ) {
     this.#journal = journal
     this.#index = index
+    this.#before = before
     this.answer = fromRecord(record, scope)
   }
 
   /** Pushes the parts of the step, for collectors of its run. */
   async pushTo(sink: PartSink): Promise<void> {
+    for (const part of this.#before) await sink(part)
     for (const part of partsOf(this.answer, this.#index)) await sink(this.#journal.replay(part))
   }
 

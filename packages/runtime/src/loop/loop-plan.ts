@@ -9,7 +9,7 @@ import { resolveModel, type ResolveModel } from '../models/model.ts'
 import { RETRY_DEFAULTS, type Retry } from '../models/call-report.ts'
 import type { OutputFormat } from '../output/output-format.ts'
 import type { SandboxChoice } from '../sandbox/resolve-sandbox.ts'
-import { HISTORY_DEFAULTS, type HistoryLimits } from '../sessions/history.ts'
+import { planHistory, type HistoryPlan } from '../sessions/history.ts'
 import type { AgentTool } from '../tools/tool-set.ts'
 import { MAX_STEPS, type Instructions, type ModelOptions } from './model-options.ts'
 import type { PrepareStep, StopCondition } from '../sessions/to-prompt.ts'
@@ -24,7 +24,7 @@ export interface LoopPlan {
   readonly settings: Omit<LanguageModelV4CallOptions, 'prompt' | 'abortSignal' | 'tools' | 'toolChoice'>
   /** Default: the sessions of the run's context. */
   readonly sessions: SessionStore | undefined
-  readonly history: HistoryLimits
+  readonly history: HistoryPlan
   readonly cache: Cache
   readonly urls: UrlOptions
   readonly retry: Retry
@@ -79,7 +79,7 @@ export function planLoop(
     resolveModel: resolveModel(options.model, options.provider),
     settings: { ...options.settings, ...defined({ responseFormat: output?.responseFormat }) },
     sessions: options.sessions,
-    history: { ...HISTORY_DEFAULTS, ...options.history },
+    history: planHistory(options.history),
     cache: options.cache ?? 'auto',
     urls: { ...URL_DEFAULTS, ...options.urls },
     retry: { ...RETRY_DEFAULTS, ...options.retry },

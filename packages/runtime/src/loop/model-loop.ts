@@ -6,11 +6,14 @@ import type {
 } from '@ai-sdk/provider'
 import {
   addUsage,
+  defined,
   findChoiceFault,
   isPromise,
   ZERO_USAGE,
   type Awaitable,
+  type CompactionReason,
   type FinishReason,
+  type PartSink,
   type RunContext,
   type Steering,
   type ToolChoice,
@@ -19,13 +22,15 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
+import { ContextWindow } from '../context/context-window.ts'
 import { describePrompt } from '../context/describe-prompt.ts'
+import { hasSystem } from '../context/prompt-places.ts'
 import { splitSystem, toStepPrompt } from '../context/step-prompt.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { ModelStep, type AnswerRecord, type InterruptibleStep } from '../models/model-step.ts'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
-import type { ModelHost, Retry } from '../models/call-report.ts'
+import type { ModelHost, Retry, StepCall } from '../models/call-report.ts'
 import type { ModelAnswer, ModelToolCall, ProviderCalls } from '../models/model-answer.ts'
 import { CacheMarks } from '../models/cache-marks.ts'
 import { prepareModel } from '../models/model.ts'
@@ -87,6 +92,17 @@ interface LoopState {
   readonly journal: LoopJournal | undefined
 }
 
+/** What an earlier process left of a step. */
+type ResumedStep = Pick<StepCall, 'earlier' | 'before'>
+
+/** A call whose prompt may be too long. */
+interface LongCall {
+  readonly options: LanguageModelV4CallOptions
+  readonly model: LanguageModelV4
+  readonly index: number
+  readonly changes: StepChanges | undefined
+}
+
 /** Overrides for one step by the mode of a team. */
 interface StepOverrides {
   readonly tools?: ToolSet
@@ -107,8 +123,9 @@ export class ModelLoop implements ModelHost {
   readonly #sections: LoopState['sections']
   readonly #output: OutputCheck | undefined
   readonly #marks: CacheMarks | undefined
-  // The prompt as the turn began.
-  readonly #first: LanguageModelV4Prompt
+  readonly #window: ContextWindow
+  // The prompt as the turn began, or up to the message to be answered as it was compacted.
+  #first: LanguageModelV4Prompt
   readonly journal: LoopJournal | undefined
   readonly #steering: LoopSteering | undefined
   readonly #callerChoice: CallerChoice | undefined
@@ -116,6 +133,9 @@ export class ModelLoop implements ModelHost {
   #callIds: Set<string> | undefined
   #providerCalls: ProviderCalls | undefined
   #opened = 0
+  // Before the next step, or in it.
+  #compactions = 0
+  #sent: { readonly options: LanguageModelV4CallOptions; readonly model: LanguageModelV4 } | undefined
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
   #stopped: FinishReason | undefined
@@ -134,6 +154,7 @@ export class ModelLoop implements ModelHost {
     this.#output = plan.output && new OutputCheck(plan.output)
     this.#first = turn.prompt
     this.#marks = plan.cache === false ? undefined : new CacheMarks(plan.cache, host, turn)
+    this.#window = new ContextWindow(plan.history, host.context.compactAt)
     this.#maxSteps = plan.maxSteps
     this.#steering = steering && new LoopSteering(steering, turn)
   }
@@ -189,7 +210,31 @@ export class ModelLoop implements ModelHost {
       return this.#replay(journal, recorded, overrides)
     }
     await journal.mayContinue()
-    return this.#open(overrides, journal.journal.takeAttempt(this.#opened))
+    const before = await this.#recompact(journal)
+    const earlier = journal.journal.takeAttempt(this.#opened)
+    return this.#open(overrides, { earlier, ...(before.length > 0 && { before }) })
+  }
+
+  /** Compacts the prompt as an earlier process did before the next step. Returns the parts about it. */
+  async #recompact(journal: LoopJournal): Promise<YieldedPart[]> {
+    const compactions = await journal.recallCompactions(this.#opened)
+    this.#compactions = compactions.length
+    if (compactions.length === 0) return []
+    const { applyCompaction } = await import('../context/compact-prompt.ts')
+    // The beginning of a turn is recorded as its first step saw it.
+    const isApplied = this.#opened === 0 && journal.isRecorded
+    for (const compaction of compactions) {
+      if (!isApplied) this.#begun(applyCompaction(this.turn, compaction))
+      this.#usage = addUsage(this.#usage, compaction.part.usage)
+    }
+    return compactions.map(({ part }) => journal.journal.replay(part))
+  }
+
+  // The prompt begins with other messages.
+  #begun(first: LanguageModelV4Prompt): void {
+    this.#first = first
+    this.#marks?.restart(first)
+    this.#window.restart()
   }
 
   /** True, and no message joins the run any more, unless one has that no step has read: then a step follows. */
@@ -206,15 +251,15 @@ export class ModelLoop implements ModelHost {
     this.turn.goOn(opened.step.answer)
   }
 
-  #open(overrides: StepOverrides, earlier?: number): Awaitable<OpenStep> {
+  #open(overrides: StepOverrides, resumed: ResumedStep = NEW_STEP): Awaitable<OpenStep> {
     this.#steering?.read(this.#opened + 1 >= this.#maxSteps)
-    if (this.#plan.prepareStep === undefined) return this.#openWith(undefined, overrides, earlier)
+    if (this.#plan.prepareStep === undefined) return this.#openWith(undefined, overrides, resumed)
     const changing = this.#changes(this.#plan.prepareStep)
-    return changing.then((changes) => this.#openWith(changes, overrides, earlier))
+    return changing.then((changes) => this.#openWith(changes, overrides, resumed))
   }
 
-  #openWith(changes: StepChanges | undefined, overrides: StepOverrides, earlier?: number): OpenStep {
-    const { settings, toolChoice: planned } = this.#plan
+  #openWith(changes: StepChanges | undefined, overrides: StepOverrides, resumed: ResumedStep): OpenStep {
+    const { settings, toolChoice: planned, history } = this.#plan
     const { guard } = this.#host
     const index = this.#opened++
     const own = overrides.toolChoice ?? changes?.toolChoice
@@ -223,13 +268,37 @@ export class ModelLoop implements ModelHost {
     const toolChoice = own ?? this.#callerChoice?.forStep(tools) ?? planned
     const options: LanguageModelV4CallOptions = {
       ...settings,
-      prompt: toStepPrompt(this.turn.prompt, model.provider, this.#sections, this.tail, changes),
+      prompt: this.#promptFor(model, changes),
       abortSignal: guard.signal
     }
     if (tools.forModel !== undefined) {
       options.tools = tools.forModel
       if (toolChoice !== undefined) options.toolChoice = toModelChoice(toolChoice)
     }
+    // Messages of the app are sent as they are.
+    const mayCompact = history.compact !== undefined && changes?.messages === undefined
+    const isDue = mayCompact && this.#window.isExceeded(options, model, this)
+    if (!isDue) this.#complete(options, model, index, changes)
+    this.#sent = { options, model }
+    const compaction = mayCompact
+      ? { isDue, compact: this.#compact.bind(this, { options, model, index, changes }) }
+      : undefined
+    const call = { host: this, model, tools, options, index, ...resumed, compaction }
+    const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
+    return { index, step, tools }
+  }
+
+  #promptFor({ provider }: LanguageModelV4, changes: StepChanges | undefined): LanguageModelV4Prompt {
+    return toStepPrompt(this.turn.prompt, provider, this.#sections, this.tail, changes)
+  }
+
+  // The prompt of a call is final: it is told and marked.
+  #complete(
+    options: LanguageModelV4CallOptions,
+    model: LanguageModelV4,
+    index: number,
+    changes: StepChanges | undefined
+  ): void {
     const isOwn = changes?.messages !== undefined
     this.events.emit('context.assembled', () => ({
       step: index,
@@ -238,18 +307,60 @@ export class ModelLoop implements ModelHost {
       ...describePrompt(options, isOwn ? undefined : this.#first)
     }))
     this.#marks?.mark(options, model, isOwn)
-    const call = { host: this, model, tools, options, index, earlier }
-    const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
-    return { index, step, tools }
+  }
+
+  /** The history of the turn in its prompt. */
+  get past(): LanguageModelV4Prompt {
+    return splitSystem(this.turn.prompt.slice(0, Math.max(this.#asked, 0)))[1]
+  }
+
+  /** The messages of the session that the history stands for. */
+  get pastMessages(): number {
+    return this.turn.sizeOf(0, this.#asked)
+  }
+
+  // The place of the message to be answered; that of the instructions if there is none.
+  get #asked(): number {
+    const asked = this.#first.findLastIndex(({ role }) => role === 'user')
+    return asked < 0 ? Number(hasSystem(this.#first)) - 1 : asked
+  }
+
+  async #compact(
+    { options, model, index, changes }: LongCall,
+    reason: CompactionReason,
+    sink: PartSink
+  ): Promise<Pick<LanguageModelV4CallOptions, 'prompt' | 'providerOptions'> | undefined> {
+    const { applyCompaction, compactPrompt } = await import('../context/compact-prompt.ts')
+    const { history } = this.#plan
+    const { context, guard } = this.#host
+    const { turn, journal, events } = this
+    const long = { reason, index, turn, asked: this.#asked, call: options, model, past: this }
+    const host = { history, window: this.#window, context, guard, events }
+    const compaction = await compactPrompt(long, host, sink)
+    if (compaction !== undefined) {
+      this.#begun(applyCompaction(turn, compaction))
+      this.#usage = addUsage(this.#usage, compaction.part.usage)
+      const recorded = journal?.recordCompaction(compaction, this.#compactions++)
+      await sink(recorded?.part ?? compaction.part)
+      // A summary that a crash interrupts is not written again only if it is recorded.
+      if (recorded !== undefined) await journal!.stored(recorded)
+    } else if (reason === 'overflow') return undefined
+    const shorter = { ...options, prompt: this.#promptFor(model, changes) }
+    this.#complete(shorter, model, index, changes)
+    this.#sent = { options: shorter, model }
+    const { prompt, providerOptions } = shorter
+    return { prompt, ...defined({ providerOptions }) }
   }
 
   // Only a step with tool calls may have left some to be made, by the tools that it had.
   async #replay(journal: LoopJournal, recorded: AnswerRecord, overrides: StepOverrides): Promise<OpenStep> {
-    const step = new ReplayedStep(journal.journal, recorded, this, this.#opened)
+    const before = await this.#recompact(journal)
+    const step = new ReplayedStep(journal.journal, recorded, this, this.#opened, before)
     const { prepareStep } = this.#plan
     const isPrepared = prepareStep !== undefined && step.answer.toolCalls.length > 0
     const changes = isPrepared ? await this.#changes(prepareStep, true) : undefined
     const index = this.#opened++
+    this.#sent = undefined
     return { index, step, tools: this.#toolsOf(changes, overrides.tools, undefined) }
   }
 
@@ -272,7 +383,10 @@ export class ModelLoop implements ModelHost {
    * depends on the record.
    */
   end({ index, step }: OpenStep, mayContinue: boolean): { part: YieldedPart; stored: () => Awaitable<void> } {
-    this.#usage = addUsage(this.#usage, step.answer.usage)
+    const { usage } = step.answer
+    this.#usage = addUsage(this.#usage, usage)
+    if (this.#sent !== undefined) this.#window.took(this.#sent.options, this.#sent.model, usage)
+    this.#compactions = 0
     const part = step.toPart()
     const { journal } = this
     if (journal === undefined || (step instanceof ReplayedStep && journal.isRecorded))
@@ -408,6 +522,7 @@ export class ModelLoop implements ModelHost {
 }
 
 const NOTHING: Checked = {}
+const NEW_STEP: ResumedStep = {}
 const NO_OVERRIDES: StepOverrides = {}
 const NO_STEPS: readonly StepResult[] = Object.freeze([])
 const nothing = () => {}

@@ -7,7 +7,7 @@ import { TimeoutsSchema, type Timeouts } from '../guards/guard.ts'
 import { CacheSchema, type Cache } from '../models/cache-marks.ts'
 import type { Model, ModelFunction } from '../models/model.ts'
 import { RetrySchema, type Retry } from '../models/call-report.ts'
-import { HistoryLimitsSchema, type HistoryLimits } from '../sessions/history.ts'
+import { HistoryOptionsSchema, type HistoryOptions } from '../sessions/history.ts'
 
 /** The system prompt, or a function of the run that returns it. */
 export type Instructions = string | ((context: RunContext) => Awaitable<string>)
@@ -40,8 +40,8 @@ export interface ModelOptions {
   situation?: Situation
   /** The store of its conversations; default: the app's. */
   sessions?: SessionStore
-  /** Default: the newest 50 messages, of any length. */
-  history?: Partial<HistoryLimits>
+  /** Default: all messages; the oldest are summarised when the prompt has 85 % of the window. */
+  history?: HistoryOptions
   /** How prompts are marked for the provider's cache; default `auto`. */
   cache?: Cache
   /** The URLs of an input that are fetched; default: of the public internet, 20 MiB, 20,000 milliseconds. */
@@ -85,7 +85,7 @@ export const MODEL_OPTIONS = {
   instructions: optional(Type.Union([Type.String(), functionSchema])),
   situation: optional(SituationSchema),
   sessions: optional(Type.Object({ lock: functionSchema, load: functionSchema, append: functionSchema })),
-  history: optional(HistoryLimitsSchema),
+  history: optional(HistoryOptionsSchema),
   cache: optional(CacheSchema),
   urls: optional(UrlOptionsSchema),
   retry: optional(RetrySchema),

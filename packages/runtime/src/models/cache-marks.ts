@@ -62,8 +62,8 @@ interface BegunTurn {
 export class CacheMarks {
   readonly #options: CacheOptions
   readonly #run: MarkedRun
-  readonly #first: LanguageModelV4Prompt
-  readonly #isHistoryCut: boolean
+  #first: LanguageModelV4Prompt
+  #isHistoryCut: boolean
   #key: string | undefined
 
   constructor(cache: Exclude<Cache, false>, run: MarkedRun, turn: BegunTurn) {
@@ -71,6 +71,12 @@ export class CacheMarks {
     this.#run = run
     this.#first = turn.prompt
     this.#isHistoryCut = turn.isHistoryCut
+  }
+
+  /** The prompts of the run begin with other messages from now on. */
+  restart(first: LanguageModelV4Prompt): void {
+    this.#first = first
+    this.#isHistoryCut = false
   }
 
   /**

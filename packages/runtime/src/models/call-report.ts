@@ -4,6 +4,8 @@ import {
   backoffDelay,
   defined,
   isExposed,
+  type CompactionReason,
+  type PartSink,
   type RunContext,
   type Usage,
   type YieldedPart
@@ -37,6 +39,23 @@ export interface StepCall {
   readonly index: number
   /** How many attempts an earlier process made; default 0. */
   readonly earlier?: number | undefined
+  /** Parts of an earlier process that precede the step. */
+  readonly before?: readonly YieldedPart[] | undefined
+  readonly compaction?: CallCompaction | undefined
+}
+
+/** How the prompt of a call is made to fit the window of its model. */
+export interface CallCompaction {
+  /** True if it is too long before it is sent. */
+  readonly isDue: boolean
+  /**
+   * Compacts the prompt, and pushes the part about it. Returns the options of the call with it; undefined if nothing can be left out.
+   * @throws the reason why the run must end, the error of the sink
+   */
+  compact(
+    reason: CompactionReason,
+    sink: PartSink
+  ): Promise<Pick<LanguageModelV4CallOptions, 'prompt' | 'providerOptions'> | undefined>
 }
 
 /** Emits the events of one attempt at a model call: its start, and once its end. */

@@ -3,12 +3,17 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCallPart
 } from '@ai-sdk/provider'
-import { addUsage, defined, type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
+import {
+  addUsage,
+  defined,
+  type CompactionReason,
+  type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
 import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'
 import { AnswerGuard, type ModelGuard, type RunGuard } from '../guards/guard.ts'
-import { CallReport, retryDelay, type StepCall } from './call-report.ts'
+import { learnWindow } from '../context/context-window.ts'
+import { CallReport, retryDelay, type CallCompaction, type StepCall } from './call-report.ts'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
 import type { MadeParts } from './made-parts.ts'
 import type { Overflow } from './overflow.ts'
@@ -26,7 +31,7 @@ type Read = Awaited<ReturnType<Reader['read']>>
 export class ModelStep {
   /** The answer of the current attempt; complete once `pushTo` has resolved. */
   answer: ModelAnswer
-  readonly #call: StepCall
+  #call: StepCall
   readonly #guard: ModelGuard
   #sink!: PartSink
   #resolve!: () => void
@@ -37,6 +42,8 @@ export class ModelStep {
   #report: CallReport | undefined
   #reader: Reader | undefined
   #off: (() => void) | undefined
+  // A prompt that is refused again after a compaction stays refused.
+  #mayCompact: boolean
   // True while the sink holds the next part back.
   #isHeld = false
 
@@ -44,6 +51,7 @@ export class ModelStep {
     this.#call = call
     this.#guard = guard
     this.answer = new ModelAnswer(call.host)
+    this.#mayCompact = call.compaction !== undefined
   }
 
   /**
@@ -55,8 +63,24 @@ export class ModelStep {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
-      this.#begin()
+      const { compaction, before } = this.#call
+      if (compaction?.isDue !== true && before === undefined) this.#begin()
+      else this.#prepare().then(() => this.#begin(), reject)
     })
+  }
+
+  async #prepare(): Promise<void> {
+    const { compaction, before = [] } = this.#call
+    for (const part of before) await this.#sink(part)
+    if (compaction?.isDue === true) await this.#compact(compaction, 'size')
+  }
+
+  // False if the prompt cannot be shorter.
+  async #compact(compaction: CallCompaction, reason: CompactionReason): Promise<boolean> {
+    const shorter = await compaction.compact(reason, this.#sink)
+    if (shorter === undefined) return false
+    this.#call = { ...this.#call, options: { ...this.#call.options, ...shorter } }
+    return true
   }
 
   /** The part that ends a complete step; its usage includes that of failed attempts. */
@@ -155,10 +179,22 @@ export class ModelStep {
     try {
       if (guard.isOver) this.#report?.leave(guard.signal.reason)
       guard.check()
-      guard.sleep(this.#delayAfter(cause)).then(() => this.#begin(), this.#reject)
+      const { delay, error, overflow } = this.#faultOf(cause)
+      const { compaction } = this.#call
+      if (overflow && compaction !== undefined && this.#mayCompact) this.#beginShorter(compaction, error)
+      else if (delay === undefined) this.#reject(error)
+      else guard.sleep(delay).then(() => this.#begin(), this.#reject)
     } catch (err) {
       this.#reject(err)
     }
+  }
+
+  #beginShorter(compaction: CallCompaction, error: Error): void {
+    this.#mayCompact = false
+    this.#compact(compaction, 'overflow').then(
+      (isShorter) => (isShorter ? this.#begin() : this.#reject(error)),
+      this.#reject
+    )
   }
 
   #take(value: LanguageModelV4StreamPart): Promise<void> | undefined {
@@ -238,9 +274,9 @@ export class ModelStep {
     this.#reader = this.#off = undefined
   }
 
-  // The wait before the next attempt. @throws the failure after the last attempt
-  #delayAfter(err: unknown): number {
-    const { host, index: step } = this.#call
+  // Reports a failed attempt; `delay` is the wait before the next one, undefined after the last.
+  #faultOf(err: unknown): { delay: number | undefined; error: Error; overflow: boolean } {
+    const { host, index: step, model } = this.#call
     const { context, retry } = host
     const { usage } = this.answer
     if (usage !== undefined) this.#lost = addUsage(usage, this.#lost)
@@ -249,13 +285,15 @@ export class ModelStep {
     const { error, details, overflow } = fault
     const { code } = error as Error & { code?: string }
     this.#report?.fail(error, usage)
-    if (overflow !== undefined) this.#tellOverflow(overflow)
+    if (overflow !== undefined) {
+      if (overflow.limit !== undefined) learnWindow(model, overflow.limit)
+      this.#tellOverflow(overflow)
+    }
     context.log.warn(
       { runId: context.runId, step, attempt: this.#attempt, delay, code, ...details },
       'model call failed'
     )
-    if (delay === undefined) throw error
-    return delay
+    return { delay, error, overflow: overflow !== undefined }
   }
 }
 

@@ -205,7 +205,7 @@ async function* emitRunEvents(runnable: Runnable, context: RunContext, stream: P
   try {
     for await (const part of stream) {
       report.take(part)
-      if (part.type === 'step') usage = addUsage(usage, part.usage)
+      if (part.type === 'step' || part.type === 'compaction') usage = addUsage(usage, part.usage)
       // The reader may stop here, so the report cannot wait for the end of the stream.
       if (part.type === 'finish' && !part.source?.length)
         report.end({ result: { finishReason: part.finishReason, usage } })

@@ -32,7 +32,8 @@ import { isPlain } from '../json/json.ts'
 import { optional, strict } from '../loop/model-options.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { Model } from '../models/model.ts'
-import { appendMessage, toObject } from '../models/prompt-content.ts'
+import { toObject } from '../models/prompt-content.ts'
+import type { SaidMessage } from './history.ts'
 import type { ToolContentPart, ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import { toToolName, unusedName, type AgentTool, type ToolSet } from '../tools/tool-set.ts'
 
@@ -40,30 +41,34 @@ type ResultPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>[
 type ToolMessage = Extract<SessionMessage, { role: 'tool' }>
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
-/** Appends a conversation to a prompt; replaces unsupported URLs with a text that names them. */
+/**
+ * Converts a conversation for a prompt; replaces unsupported URLs with a text that names them.
+ * @param push takes each message, and of how many of the conversation it is made
+ */
 export function pushHistory(
-  prompt: LanguageModelV4Message[],
-  messages: readonly SessionMessage[],
-  supports: UrlSupport
+  messages: readonly SaidMessage[],
+  supports: UrlSupport,
+  push: (message: LanguageModelV4Message, size: number) => void
 ): void {
   // Models repeat ids in later turns, and providers refuse that.
   const taken = new Set<string>()
   for (let at = 0; at < messages.length;) {
     const message = messages[at++]!
-    if (message.role === 'user') appendMessage(prompt, toUserMessage(message.content, supports))
+    if (message.role === 'user') push(toUserMessage(message.content, supports), 1)
     if (message.role !== 'assistant') continue
     const ids = new Map<string, string>()
     for (const { toolCallId } of message.toolCalls ?? []) ids.set(toolCallId, unusedName(toolCallId, taken))
     const answer = toAssistantContent(message, ids)
     const results: LanguageModelV4ToolResultPart[] = []
+    let ofAnswer = 1
     for (let next = messages[at]; next?.role === 'tool'; next = messages[++at]) {
       const part = toResultPart(next, ids)
       // Results of the provider's own calls are a part of the answer that has the calls.
-      if (answer.some((each) => isProviderCall(each, part.toolCallId))) answer.push(part)
-      else results.push(part)
+      if (!answer.some((each) => isProviderCall(each, part.toolCallId))) results.push(part)
+      else if (answer.push(part)) ofAnswer++
     }
-    appendMessage(prompt, { role: 'assistant', content: answer })
-    appendMessage(prompt, { role: 'tool', content: results })
+    push({ role: 'assistant', content: answer }, ofAnswer)
+    push({ role: 'tool', content: results }, results.length)
   }
 }
 

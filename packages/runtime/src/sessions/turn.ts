@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } f
 import {
   codeOf,
   andThen,
+  defined,
   isPromise,
   textOfInput,
   type AcceptedMessage,
@@ -18,13 +19,23 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_STORE } from '@svc/contract/errors'
 import { hasUrls, resolveUrls, urlSupportOf, type UrlOptions, type UrlSupport } from '../files/urls.ts'
-import { toSituationMessage } from '../context/situation.ts'
+import type { CompactionPlaces, KeptMessage } from '../context/plan-compaction.ts'
+import { hasSystem } from '../context/prompt-places.ts'
+import { toSituationMessage, toSummary } from '../context/situation.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import { wellFormed } from '../json/json.ts'
 import { appendMessage, restorePrompt } from '../models/prompt-content.ts'
 import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import type { ToolOutcome } from '../tool-calls/tool-outcome.ts'
-import { cutHistory, pairUp, type HistoryLimits } from './history.ts'
+import {
+  cutHistory,
+  LOAD_BOUNDS,
+  MAX_LOADED,
+  readHistory,
+  type History,
+  type HistoryPlan,
+  type SaidMessage
+} from './history.ts'
 import {
   pushHistory,
   toResultOutput,
@@ -36,7 +47,7 @@ import {
 
 export type { AssistantMessage } from './to-prompt.ts'
 
-const NONE: readonly SessionMessage[] = []
+const NONE: History = { summary: undefined, messages: [], hidden: 0 }
 const noUrls: UrlSupport = () => false
 const CONTINUE = 'Continue your last message from where it ends, without repeating it.'
 
@@ -58,7 +69,7 @@ export interface TurnStart {
   readonly system: string
   /** True if the session has no history to load. */
   readonly isNew: boolean
-  readonly limits: HistoryLimits
+  readonly limits: Pick<HistoryPlan, 'maxMessages' | 'maxTokens' | 'countTokens' | 'compact'>
   readonly model: LanguageModelV4
   /** The text of the user's message, if it is known only later; undefined if there was none. The turn is saved with it. Never rejects. */
   readonly words?: Promise<string | undefined> | undefined
@@ -74,6 +85,16 @@ type SavingContext = Pick<RunContext, 'idempotencyKey' | 'redact' | 'recordsInpu
 export interface TurnRecord {
   readonly prompt: LanguageModelV4Prompt
   readonly messages: readonly SessionMessage[]
+  /** Left out if the prompt has neither a summary nor messages that stand for none or several of the session. */
+  readonly history?: HistoryRecord
+}
+
+/** How the prompt of a turn stands for messages of its session. */
+interface HistoryRecord {
+  readonly summary?: string
+  readonly hidden: number
+  /** How many messages of the session those of the prompt stand for that do not stand for one, by their places. */
+  readonly sizes: readonly (readonly [place: number, size: number])[]
 }
 
 /** One turn of a conversation: locks the session until it ends, and collects its messages until it is saved. */
@@ -84,6 +105,11 @@ export class Turn {
   readonly #guard: RunGuard
   readonly #messages: SessionMessage[] = []
   #prompt: LanguageModelV4Message[] = []
+  // Of how many messages of the session each message of the prompt is made.
+  #sizes: number[] = []
+  // Messages of the session that the history does not show.
+  #hidden = 0
+  #summary: string | undefined
   #isHistoryCut = false
   #words: TurnStart['words']
   #unlock: (() => void) | undefined
@@ -109,6 +135,16 @@ export class Turn {
     return this.#isHistoryCut
   }
 
+  /** What stands in the prompt in the place of earlier messages. */
+  get summary(): string | undefined {
+    return this.#summary
+  }
+
+  /** The number of messages of the session that these of the prompt stand for. */
+  sizeOf(from: number, to: number): number {
+    return this.#sizes.slice(from, Math.max(from, to)).reduce((sum, size) => sum + size, 0)
+  }
+
   /** True if it has text of an answer, or tool calls. */
   get isAnswered(): boolean {
     return this.#messages.some(
@@ -129,44 +165,94 @@ export class Turn {
   begin(start: TurnStart): Awaitable<void> {
     const { kept, system, isNew, limits, words, situation } = start
     this.#words = words
-    appendMessage(this.#prompt, { role: 'system', content: system })
-    const history = kept === undefined ? (isNew ? NONE : this.#load(limits)) : pairUp(kept)
+    this.#push(this.#prompt, { role: 'system', content: system }, 0)
+    const history = kept === undefined ? (isNew ? NONE : this.#load(limits)) : readHistory(kept)
     // After the first read of the session: it is the slowest where the store is far.
-    const saying = situation?.(history)
-    return saying !== undefined || isPromise(history) || history.some(showsUrls)
+    const saying = situation?.(andThen(history, ({ messages }) => messages))
+    return saying !== undefined || isPromise(history) || history.messages.some(showsUrls)
       ? this.#recall(history, saying, start)
       : this.#take(history, noUrls, undefined, start)
   }
 
   async #recall(
-    loading: Awaitable<readonly SessionMessage[]>,
+    loading: Awaitable<History>,
     saying: Promise<string | undefined> | undefined,
     start: TurnStart
   ): Promise<void> {
     const [history, situation] = await Promise.all([loading, saying])
-    const supports = history.some(showsUrls) ? await this.#guard.wait(urlSupportOf(start.model)) : noUrls
+    const showsAny = history.messages.some(showsUrls)
+    const supports = showsAny ? await this.#guard.wait(urlSupportOf(start.model)) : noUrls
     await this.#take(history, supports, situation, start)
   }
 
   #take(
-    history: readonly SessionMessage[],
+    { summary, messages, hidden }: History,
     supports: UrlSupport,
     situation: string | undefined,
     { message, kept }: TurnStart
   ): Awaitable<void> {
-    if (history.length > 0) pushHistory(this.#prompt, history, supports)
+    this.#hidden = hidden
+    if (summary !== undefined) this.#summarise(this.#prompt, summary)
+    if (messages.length > 0)
+      pushHistory(messages, supports, (each, size) => this.#push(this.#prompt, each, size))
     if (message !== undefined) {
-      appendMessage(this.#prompt, toUserMessage(message.shown))
+      this.#push(this.#prompt, toUserMessage(message.shown), 1)
       this.#situate(situation)
       return this.ask(message.input)
     }
     if (kept?.at(-1)?.role === 'user') this.#situate(situation)
     // The newest models refuse an answer at the end.
-    if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant') this.#append(toUserMessage(CONTINUE))
+    if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant') this.#append(0, toUserMessage(CONTINUE))
   }
 
   #situate(situation: string | undefined): void {
-    if (situation !== undefined) appendMessage(this.#prompt, toSituationMessage(situation))
+    if (situation !== undefined) this.#push(this.#prompt, toSituationMessage(situation), 0)
+  }
+
+  #summarise(prompt: LanguageModelV4Message[], text: string): void {
+    this.#summary = text
+    this.#push(prompt, { role: 'user', content: [toSummary(text)] }, 0)
+  }
+
+  #push(prompt: LanguageModelV4Message[], message: LanguageModelV4Message, size: number): void {
+    appendMessage(prompt, message)
+    while (this.#sizes.length < prompt.length) this.#sizes.push(0)
+    if (size > 0 && prompt.length > 0) this.#sizes[prompt.length - 1]! += size
+  }
+
+  /** The newest messages of the session that the prompt shows after a compaction. */
+  keptBy(asked: number, places: CompactionPlaces): number {
+    const from = firstKept(asked, places)
+    return this.sizeOf(from, this.#prompt.length) + (from < asked ? this.#hidden : 0)
+  }
+
+  /**
+   * Leaves messages out of the prompt, and has the session know it.
+   * @param asked the place of the message to be answered
+   * @param text the summary of what is left out; default: the one that there is
+   */
+  compact(asked: number, places: CompactionPlaces, kept: readonly KeptMessage[], text = this.#summary): void {
+    const [prompt, sizes] = [this.#prompt, this.#sizes]
+    const begin = Number(hasSystem(prompt))
+    const [from, end] = [firstKept(asked, places), prompt.length]
+    const keeps = this.keptBy(asked, places)
+    const cut = places.results > 0 ? this.sizeOf(Math.max(places.results, from), end) : undefined
+    const compacted: LanguageModelV4Message[] = []
+    this.#sizes = []
+    const old = this.#summary
+    for (const { at, message } of kept) {
+      if (at === begin && old !== undefined) {
+        if (text !== undefined) this.#summarise(compacted, text)
+        this.#push(compacted, withoutFirstPart(message), sizes[at]!)
+        continue
+      }
+      if (at >= begin && compacted.length === begin && text !== undefined) this.#summarise(compacted, text)
+      this.#push(compacted, message, sizes[at]!)
+    }
+    this.#prompt = compacted
+    this.#messages.push({ role: 'summary', ...defined({ text }), keeps, ...defined({ cut }) })
+    // The session has it behind the message that is the last one now.
+    this.#sizes[this.#sizes.length - 1]! += 1
   }
 
   /** Adds the user's message to the session alone. */
@@ -179,30 +265,44 @@ export class Turn {
 
   /** The turn so far, to be restored by another process. */
   toRecord(): TurnRecord {
-    return { prompt: this.#prompt, messages: [...this.#messages] }
+    const sizes = [...this.#sizes.entries()].filter(([at, size]) => size !== this.#usualSize(at))
+    const isPlain = sizes.length === 0 && this.#hidden === 0 && this.#summary === undefined
+    return {
+      prompt: this.#prompt,
+      messages: [...this.#messages],
+      ...(!isPlain && { history: { hidden: this.#hidden, sizes, ...defined({ summary: this.#summary }) } })
+    }
   }
 
   /** Begins the locked turn as another process began it. */
-  restore({ prompt, messages }: TurnRecord): void {
+  restore({ prompt, messages, history }: TurnRecord): void {
     this.#prompt = restorePrompt(prompt)
+    this.#sizes = this.#prompt.map((_, at) => this.#usualSize(at))
+    for (const [at, size] of history?.sizes ?? []) this.#sizes[at] = size
+    this.#hidden = history?.hidden ?? 0
+    this.#summary = history?.summary
     this.#messages.push(...messages)
+  }
+
+  #usualSize(at: number): number {
+    return at === 0 && hasSystem(this.#prompt) ? 0 : 1
   }
 
   /** Asks the model to correct an answer; neither the answer nor the request is stored. */
   askToCorrect(answer: ModelAnswer, request: string): void {
-    this.#append(answer.toMessage(), toUserMessage(request))
+    this.#append(0, answer.toMessage(), toUserMessage(request))
   }
 
   /** Adds a message that joined the run. */
   join(message: SteeringMessage): void {
     const content = typeof message === 'string' ? message : [...message]
-    this.#append(toUserMessage(content))
+    this.#append(1, toUserMessage(content))
     this.#messages.push({ role: 'user', content })
   }
 
   /** Continues after an answer without tool calls: messages have joined the run. */
   goOn(answer: ModelAnswer): void {
-    this.#append(answer.toMessage())
+    this.#append(1 + answer.providerOutcomes.length, answer.toMessage())
   }
 
   /** Adds one step: the model's answer, and the outcomes of its tool calls. Returns the message of the answer, unless it is empty. */
@@ -219,7 +319,10 @@ export class Turn {
       toolName: promptPart.toolName,
       output: toResultOutput(result, error, content)
     }))
-    this.#append(answer.toMessage(), { role: 'tool', content: results })
+    // One for the answer, as every message of a prompt; the other outcomes are those of its own tools.
+    this.#append(1, answer.toMessage(), { role: 'tool', content: results })
+    this.#sizes[this.#sizes.length - 1]! += outcomes.length - 1
+    this.#sizes[this.#sizes.length - 2]! += messages.length - outcomes.length - 1
     return message
   }
 
@@ -247,9 +350,10 @@ export class Turn {
     this.end()
   }
 
-  #append(...messages: readonly LanguageModelV4Message[]): void {
+  /** @param size as in `#push`, of each message */
+  #append(size: number, ...messages: readonly LanguageModelV4Message[]): void {
     const prompt = [...this.#prompt]
-    for (const message of messages) appendMessage(prompt, message)
+    for (const message of messages) this.#push(prompt, message, size)
     this.#prompt = prompt
   }
 
@@ -275,18 +379,27 @@ export class Turn {
     this.#unlock = undefined
   }
 
-  #load(limits: HistoryLimits): Awaitable<readonly SessionMessage[]> {
+  #load(limits: TurnStart['limits']): Awaitable<History> {
     const store = this.#store
-    if (store === undefined) return NONE
-    const loading = this.#call(() => store.load(this.#key, limits.maxMessages))
+    if (store === undefined || limits.maxMessages === 0 || limits.maxTokens === 0) return NONE
+    const loading = this.#call(() =>
+      limits.compact === undefined
+        ? store.load(this.#key, limits.maxMessages)
+        : store.load(this.#key, MAX_LOADED, undefined, undefined, LOAD_BOUNDS)
+    )
     return andThen(loading, (messages) => this.#cut(messages, limits))
   }
 
-  #cut(messages: readonly SessionMessage[], limits: HistoryLimits): SessionMessage[] {
-    const history = cutHistory(messages, limits)
+  #cut(stored: readonly SessionMessage[], limits: TurnStart['limits']): History {
+    const history = readHistory(stored)
     // A store gives no more than it is asked for.
-    this.#isHistoryCut = messages.length >= limits.maxMessages || history[0] !== messages[0]
-    return history
+    if (limits.compact !== undefined) {
+      this.#isHistoryCut = stored.length >= MAX_LOADED
+      return history
+    }
+    const messages = cutHistory(history.messages, limits)
+    this.#isHistoryCut = stored.length >= limits.maxMessages || messages[0] !== history.messages[0]
+    return { ...history, messages }
   }
 
   #call<T>(operation: () => Awaitable<T>): Awaitable<T> {
@@ -319,12 +432,23 @@ function toWords(content: string): SessionMessage {
 }
 
 function isSaved(message: SessionMessage, recordsInput: boolean): boolean {
-  if (message.role !== 'assistant') return recordsInput || message.role !== 'user'
+  if (message.role === 'tool') return true
+  // A summary has the words of the user.
+  if (message.role !== 'assistant') return recordsInput
   const { text, interrupted, files, toolCalls } = message
   return text !== '' || interrupted === true || files !== undefined || toolCalls !== undefined
 }
 
-function showsUrls(message: SessionMessage): boolean {
+// Of the messages that a session has in the same order: that to be answered is one only if all steps stay.
+function firstKept(asked: number, { history, steps }: CompactionPlaces): number {
+  return steps > asked + 1 ? steps : history
+}
+
+function withoutFirstPart(message: LanguageModelV4Message): LanguageModelV4Message {
+  return message.role === 'user' ? { ...message, content: message.content.slice(1) } : message
+}
+
+function showsUrls(message: SaidMessage): boolean {
   return (
     message.role === 'user' &&
     typeof message.content !== 'string' &&

@@ -1,4 +1,3 @@
-import type { SessionMessage } from '@svc/registry'
 import { cases } from '@tools/wires/volume'
 import {
   array,
@@ -13,15 +12,15 @@ import {
   tuple
 } from 'fast-check'
 import t from 'tap'
-import { cutHistory } from '../../src/sessions/history.ts'
+import { cutHistory, type SaidMessage } from '../../src/sessions/history.ts'
 
-const user = (content: string): SessionMessage => ({ role: 'user', content })
-const says = (text: string, ...calls: string[]): SessionMessage => ({
+const user = (content: string): SaidMessage => ({ role: 'user', content })
+const says = (text: string, ...calls: string[]): SaidMessage => ({
   role: 'assistant',
   text,
   ...(calls.length > 0 && { toolCalls: calls.map((toolCallId) => ({ toolCallId, toolName: 'x', args: {} })) })
 })
-const result = (toolCallId: string): SessionMessage => ({
+const result = (toolCallId: string): SaidMessage => ({
   role: 'tool',
   toolCallId,
   toolName: 'x',
@@ -48,7 +47,7 @@ t.test('by tokens, about four characters each', async (t) => {
   t.strictSame(cutHistory(messages, { ...limits, maxTokens: 19 }), [])
 })
 
-const cut = (...messages: SessionMessage[]) => cutHistory([user('q'), ...messages], limits).slice(1)
+const cut = (...messages: SaidMessage[]) => cutHistory([user('q'), ...messages], limits).slice(1)
 
 t.test('by tokens, counted by the caller', async (t) => {
   const messages = [user('one two three'), says('four'), user('five six'), says('seven')]
@@ -71,7 +70,7 @@ t.test('calls without results, and results without calls', async (t) => {
 })
 
 // Providers require a user message first, and the result of every call before the next message.
-function isValid(messages: SessionMessage[]): boolean {
+function isValid(messages: SaidMessage[]): boolean {
   if (messages.length > 0 && messages[0]?.role !== 'user') return false
   let open = new Set<string>()
   for (const message of messages) {

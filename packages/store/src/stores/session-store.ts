@@ -1,5 +1,5 @@
 import { sessionKeyText, type SessionMessage, type SessionStore } from '@svc/contract'
-import { isOwnTurn, titleOf, type SessionLocks } from '@svc/contract/stores'
+import { isOwnTurn, reachOf, titleOf, type SessionLocks } from '@svc/contract/stores'
 import { RUN_ERR_FENCED } from '@svc/contract/errors'
 import type { Kysely } from 'kysely'
 import type { Commit } from '../commit.ts'
@@ -10,6 +10,9 @@ import { findBefore, findPlace, hasTurn } from '../rows/session-branches.ts'
 import { toEnteredSession, type RunWriter, type SessionEntry } from '../runs/run-write.ts'
 import type { Tables } from '../tables.ts'
 import { readMessages, type NewestMessages } from './session-messages.ts'
+
+/** Messages of a history that are read first. */
+const FIRST_PAGE = 200
 
 /** Conversations, in SQL; their turns are ordered within this process. */
 export function createSessionStore(
@@ -23,21 +26,27 @@ export function createSessionStore(
   readNewest?: NewestMessages
 ): SessionStore {
   return {
-    async load(key, maxMessages, from, turnId) {
+    async load(key, maxMessages, from, turnId, bounds) {
       const sessionKey = sessionKeyText(key)
       const before = turnId === undefined ? undefined : await findBefore(db, sessionKey, turnId)
       const end = before ?? (from && (await findPlace(db, sessionKey, from)))
-      const newest = end === undefined ? await readNewest?.(sessionKey, maxMessages) : undefined
-      const short = newest?.map((json) => parseStored<SessionMessage>(json))
-      if (short !== undefined && !short.includes(undefined)) return (short as SessionMessage[]).toReversed()
-      const { messages: stored } = await readMessages(db, sessionKey, maxMessages, { end }, skipDamaged)
-      const messages: SessionMessage[] = []
-      for (const { message } of stored) {
+      const read = async (limit: number): Promise<SessionMessage[]> => {
+        const newest = end === undefined ? await readNewest?.(sessionKey, limit) : undefined
+        const short = newest?.map((json) => parseStored<SessionMessage>(json))
+        if (short !== undefined && !short.includes(undefined)) return short as SessionMessage[]
+        const query = { end, bytes: bounds?.maxBytes }
+        const { messages } = await readMessages(db, sessionKey, limit, query, skipDamaged)
         // The messages before a damaged one may be half of an exchange.
-        if (message === null) break
-        messages.push(message)
+        const damaged = messages.findIndex(({ message }) => message === null)
+        return messages.slice(0, damaged < 0 ? undefined : damaged).map(({ message }) => message!)
       }
-      return messages.toReversed()
+      if (bounds?.fromSummary !== true) return (await read(maxMessages)).toReversed()
+      // Few sessions have more messages than these since their summary.
+      const page = Math.min(maxMessages, FIRST_PAGE)
+      let messages = await read(page)
+      if (messages.length === page && page < maxMessages && reachOf(messages) > page)
+        messages = await read(maxMessages)
+      return messages.slice(0, reachOf(messages)).toReversed()
     },
     async append(key, turnId, messages, fence, from) {
       const sessionKey = sessionKeyText(key)

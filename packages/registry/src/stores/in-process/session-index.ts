@@ -34,11 +34,12 @@ export function createInProcessSessionStore(
   sessions: SessionTable
 ): SessionStore {
   return {
-    load(key, count, from, turnId) {
+    load(key, count, from, turnId, bounds) {
       const session = sessions.get(sessionKeyText(key))
       const saved = turnId === undefined ? undefined : session?.tree.find(turnId)
       const last = saved === undefined ? turnBefore(sessions, session, from) : saved.previous
-      return session?.tree.messagesTo(last, { limit: count }).map(({ message }) => message!) ?? []
+      const query = { limit: count, bytes: bounds?.maxBytes, fromSummary: bounds?.fromSummary }
+      return session?.tree.messagesTo(last, query).map(({ message }) => message!) ?? []
     },
     append(key, turnId, messages, fence, from) {
       runs.requireEpoch(fence)

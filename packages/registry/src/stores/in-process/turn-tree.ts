@@ -1,6 +1,5 @@
 import {
   estimateLength,
-  type MessageQuery,
   type SessionMessage,
   type StoredMessage,
   type TurnBranches
@@ -10,6 +9,14 @@ import { runIdOfTurn } from '@svc/contract/stores'
 
 // Per session; the oldest go first. At most twice as many are kept.
 const MAX_MESSAGES = 10_000
+
+/** Which messages of a branch are wanted, from the newest on. */
+interface MessagesQuery {
+  readonly limit: number
+  readonly bytes?: number | undefined
+  /** As in `HistoryBounds`. */
+  readonly fromSummary?: boolean | undefined
+}
 
 /** A turn of a session. */
 export interface KeptTurn {
@@ -138,19 +145,23 @@ export class TurnTree {
   /** As many messages of a turn and those before it as fit, oldest first; at least one. @param end only those before this one */
   messagesTo(
     last: KeptTurn | undefined,
-    { limit, bytes = Infinity }: Pick<MessageQuery, 'limit' | 'bytes'>,
+    { limit, bytes = Infinity, fromSummary = false }: MessagesQuery,
     end = Infinity
   ): StoredMessage[] {
     const found: StoredMessage[] = []
     let left = bytes
-    for (let turn = last; turn !== undefined && found.length < limit; turn = turn.previous) {
+    let [most, hasSummary] = [limit, !fromSummary]
+    for (let turn = last; turn !== undefined && found.length < most; turn = turn.previous) {
       const { turnId, first, messages } = turn
-      for (let index = messages.length - 1; index >= 0 && found.length < limit; index--) {
+      for (let index = messages.length - 1; index >= 0 && found.length < most; index--) {
         if (first + index >= end) continue
         const message = messages[index]!
         if (left !== Infinity) left -= estimateLength(message, left)
         if (left < 0 && found.length > 0) return found.toReversed()
         found.push({ seq: first + index, turnId, message })
+        if (hasSummary || message.role !== 'summary') continue
+        hasSummary = true
+        most = Math.min(most, found.length + message.keeps)
       }
     }
     return found.toReversed()

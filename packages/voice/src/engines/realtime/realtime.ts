@@ -86,7 +86,7 @@ async function loadConversation(
       kept: context.messages,
       system: '',
       isNew: context.newSession,
-      limits: plan.history,
+      limits: { ...plan.history, maxMessages: entriesOf(plan), compact: undefined },
       model
     })
     return turn.prompt
@@ -94,6 +94,11 @@ async function loadConversation(
     guard.close()
     turn.end()
   }
+}
+
+// Compaction does not shorten what a connection has read.
+function entriesOf({ history: { maxMessages, compact } }: Pick<AgentPlan, 'history'>): number {
+  return compact === undefined ? maxMessages : Math.min(maxMessages, MIN_ENTRIES)
 }
 
 /** Finds the messages that others added to the session of a call since its last turn, such as a chat in writing. */
@@ -224,7 +229,7 @@ class RealtimeEngine implements VoiceEngine {
     this.#host = { ...host, notify: (event) => this.#notify(host, event) }
     this.#settings = host.settings
     this.#offAbort = host.context.onAbort((reason) => this.#ending.abort(reason))
-    this.#conversation = new Conversation(Math.max(agent.history.maxMessages, MIN_ENTRIES))
+    this.#conversation = new Conversation(Math.max(entriesOf(agent), MIN_ENTRIES))
     this.#session = new ModelSession({
       plan,
       model,
