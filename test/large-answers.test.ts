@@ -31,7 +31,9 @@ const app = Fastify({ forceCloseConnections: true })
 t.teardown(() => app.close())
 const registry = createRegistry()
 const model = scriptedModel({ text: deltas }, { record: false })
-const agent = registry.add(new Agent({ name: 'writer', model, register: false, history: { maxMessages: 1 } }))
+const agent = registry.add(
+  new Agent({ name: 'writer', model, register: false, history: { compact: false, maxMessages: 1 } })
+)
 // Keeps no turns: a thread has its last runs, of any size.
 const plain = registry.add({
   kind: 'agent',

@@ -27,7 +27,13 @@ t.test('the prompt is the kept conversation and the input; no session is loaded 
   }
   const sessions = { ...stores.sessions, lock: refuse, load: refuse, append: refuse }
   const model = scriptedModel(['Fine.'])
-  const agent = new Agent({ name: 'a', model, instructions: 'Be kind.', history: { maxMessages: 1 }, ...off })
+  const agent = new Agent({
+    name: 'a',
+    model,
+    instructions: 'Be kind.',
+    history: { compact: false, maxMessages: 1 },
+    ...off
+  })
   const engine = createRunEngine({ stores: { ...stores, sessions } })
   t.teardown(() => engine.close())
   const messages = [user('Hi'), { role: 'assistant' as const, text: 'Hello' }]

@@ -49,6 +49,7 @@ t.test('every documented event has a schema, those of model calls included', asy
       'browser.error',
       'browser.step',
       'context.assembled',
+      'context.compacted',
       'context.overflow',
       'memory.error',
       'memory.extract',

@@ -104,7 +104,7 @@ const say = () => [{ texts: ['Fine.'] }]
 
 t.test('a history that begins elsewhere in each turn is not marked', async (t) => {
   const three = [say(), say(), say()]
-  const history = { maxMessages: 2 }
+  const history = { compact: false, maxMessages: 2 } as const
   t.strictSame((await bodiesOf(t, { options: { history }, turns: three })).map(placesIn), [
     ['system', 0],
     ['system', 2],

@@ -40,11 +40,11 @@ t.test('the history starts with a user message', async (t) => {
   t.strictSame(cutHistory(turn, { ...limits, maxMessages: 0 }), [])
 })
 
-t.test('by tokens, about four characters each', async (t) => {
+t.test('by tokens, about three bytes each', async (t) => {
   const messages = [user('x'.repeat(40)), says('y'.repeat(40)), user('z'.repeat(40)), says('w'.repeat(40))]
-  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 40 }), messages)
-  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 39 }), messages.slice(2))
-  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 19 }), [])
+  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 56 }), messages)
+  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 55 }), messages.slice(2))
+  t.strictSame(cutHistory(messages, { ...limits, maxTokens: 27 }), [])
 })
 
 const cut = (...messages: SaidMessage[]) => cutHistory([user('q'), ...messages], limits).slice(1)

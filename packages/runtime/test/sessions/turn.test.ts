@@ -94,7 +94,7 @@ t.test('a saved turn with tools is valid for every provider', async (t) => {
 
 t.test('history.maxMessages', async (t) => {
   const stores = createInProcessStores()
-  const { agent, model } = makeAgent('Yes.', { history: { maxMessages: 3 } })
+  const { agent, model } = makeAgent('Yes.', { history: { compact: false, maxMessages: 3 } })
   for (const text of ['1', '2', '3']) await agent.run(text, makeContext({ stores, sessionId: 's' }).context)
   t.strictSame(
     model.calls[2]?.prompt.map((message) => message.role),
