@@ -328,6 +328,7 @@ export {
   InstructionsSchema,
   OnDisconnectSchema,
   RunBodySchema,
+  CompactAtSchema,
   StopTextsSchema,
   ToolChoiceSchema,
   WhenBusySchema,

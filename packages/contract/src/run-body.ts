@@ -37,6 +37,12 @@ export const StopTextsSchema = Type.Array(Type.String({ minLength: 1, maxLength:
   description: 'Texts that end an answer of the model: the first one, and all after it, is left out'
 })
 
+/** Tokens over which a caller wants prompts compacted. */
+export const CompactAtSchema = Type.Integer({
+  minimum: 1_000,
+  description: 'Tokens of a prompt over which it is compacted; only lowers the threshold of the agent or team'
+})
+
 // No control characters.
 // oxlint-disable-next-line no-control-regex -- control characters are what it excludes
 const ID_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]+$'
@@ -110,7 +116,8 @@ export const RunBodySchema = Type.Object(
     instructions: Type.Optional(InstructionsSchema),
     tools: Type.Optional(ClientToolsSchema),
     toolChoice: Type.Optional(ToolChoiceSchema),
-    stop: Type.Optional(StopTextsSchema)
+    stop: Type.Optional(StopTextsSchema),
+    compactAt: Type.Optional(CompactAtSchema)
   },
   { title: 'RunBody', additionalProperties: false, examples: [{ input: 'Hello' }] }
 )

@@ -39,6 +39,7 @@ export interface ChildCaller {
   readonly tools?: readonly ClientTool[] | undefined
   readonly toolChoice?: ToolChoice | undefined
   readonly stop?: readonly string[] | undefined
+  readonly compactAt?: number | undefined
 }
 
 /** An input that a run waits for. */
@@ -63,7 +64,7 @@ export interface ChildOptions {
   /** The runnable whose `run.*` events the caller emits; default: what runs with the context emits its own. */
   reported?: object | undefined
   /**
-   * True if the child answers the caller of the run: it gets `messages`, `instructions`, `clientTools`, `toolChoice` and `stop` of its parent. Default
+   * True if the child answers the caller of the run: it gets `messages`, `instructions`, `clientTools`, `toolChoice`, `stop` and `compactAt` of its parent. Default
    * false: it gets none, and of a conversation that the caller keeps an empty one.
    */
   answersCaller?: boolean | undefined

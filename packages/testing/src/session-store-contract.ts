@@ -23,6 +23,36 @@ export function sessionStoreContract(t: ContractTest, make: MakeStore<SessionSto
     t.same(await store.load(key, 0), [])
   })
 
+  test('reads a history from its newest summary', async (t, store) => {
+    const all: SessionMessage[] = []
+    const append = async (turnId: string, messages: SessionMessage[]) => {
+      await store.append(key, turnId, messages)
+      all.push(...messages)
+    }
+    const load = (count: number, maxBytes = Infinity) =>
+      store.load(key, count, undefined, undefined, { maxBytes, fromSummary: true })
+    // A store may ignore the bounds.
+    const reads = async (count: number, maxBytes: number | undefined, expected: number) => {
+      const messages = await load(count, maxBytes)
+      t.same(messages, all.slice(-messages.length))
+      t.ok([expected, Math.min(count, all.length)].includes(messages.length), `${messages.length} messages`)
+    }
+    t.same(await load(10), [])
+    for (let index = 0; index < 150; index++) await append(`turn ${index}`, turn(`${index}`))
+    await reads(1_000, undefined, 300)
+    await reads(1_000, 1_000, 24)
+    await append('first', [{ role: 'summary', text: 'first', keeps: 4 }, ...turn('a')])
+    await reads(1_000, undefined, 7)
+    await append('second', [...turn('b'), { role: 'summary', keeps: 1, cut: 1 }, ...turn('c')])
+    await reads(1_000, undefined, 4)
+    await reads(3, undefined, 3)
+    await append('far', [{ role: 'summary', text: 'far', keeps: 280 }])
+    await reads(1_000, undefined, 281)
+    await reads(100, undefined, 100)
+    await append('all', [{ role: 'summary', text: 'all', keeps: 1_000_000 }])
+    await reads(1_000, undefined, all.length)
+  })
+
   test('saves a turn once', async (t, store) => {
     await store.append(key, 'one', turn('a'))
     await store.append(key, 'one', turn('a'))

@@ -31,7 +31,7 @@ export interface LeftTurn {
  * The format in which this release writes logs, steps and checkpoints, of 1 and more. It is raised with everything in them that an earlier
  * release cannot continue from; a process leases only runs of a format up to its own.
  */
-export const RUN_FORMAT = 1
+export const RUN_FORMAT = 2
 
 /** A run as a store keeps it. Times are milliseconds since the epoch. */
 export interface StoredRun extends RunnableKey {

@@ -188,6 +188,10 @@ export class HostedContext implements RunContext {
     return this.#caller?.stop
   }
 
+  get compactAt(): number | undefined {
+    return this.#caller?.compactAt
+  }
+
   get #caller(): ChildCaller | undefined {
     const { answersCaller, caller = this.#host.options } = this.#place
     return answersCaller ? caller : undefined

@@ -17,6 +17,7 @@ import {
   MessageInputSchema,
   NO_METADATA,
   RunMetadataSchema,
+  CompactAtSchema,
   StopTextsSchema,
   TextContentPartSchema,
   ToolChoiceSchema,
@@ -215,7 +216,8 @@ const FieldsSchema = Type.Partial(
     instructions: InstructionsSchema,
     tools: ClientToolsSchema,
     toolChoice: ToolChoiceSchema,
-    stop: StopTextsSchema
+    stop: StopTextsSchema,
+    compactAt: CompactAtSchema
   } satisfies Record<keyof CallerOptions, unknown>)
 )
 const isFields = checkOf(FieldsSchema)
@@ -272,14 +274,15 @@ export function requireCaller(
 
 /** True if a caller gave more than an input. */
 export function hasCallerOptions(options: CallerOptions): boolean {
-  const { metadata, messages, instructions, tools, toolChoice, stop } = options
+  const { metadata, messages, instructions, tools, toolChoice, stop, compactAt } = options
   return (
     metadata !== undefined ||
     messages !== undefined ||
     instructions !== undefined ||
     tools !== undefined ||
     toolChoice !== undefined ||
-    stop !== undefined
+    stop !== undefined ||
+    compactAt !== undefined
   )
 }
 
@@ -289,9 +292,9 @@ export function hasCallerOptions(options: CallerOptions): boolean {
  */
 export function requireConversation(
   runnable: Pick<Runnable, 'kind' | 'toolNames' | 'toolsVary'>,
-  { metadata, messages, instructions, tools, toolChoice, stop }: CallerOptions
+  { metadata, messages, instructions, tools, toolChoice, stop, compactAt }: CallerOptions
 ): void {
-  const asked = { metadata, messages, instructions, tools, toolChoice, stop }
+  const asked = { metadata, messages, instructions, tools, toolChoice, stop, compactAt }
   requireFields(asked)
   requireConverses(runnable, asked)
   if (tools !== undefined) requireTools(runnable, tools)
@@ -309,7 +312,7 @@ function requireFields(asked: CallerOptions): void {
 
 function requireConverses({ kind }: Pick<Runnable, 'kind'>, asked: CallerOptions): void {
   if (kind !== 'workflow') return
-  for (const name of ['messages', 'instructions', 'tools', 'toolChoice', 'stop'] as const)
+  for (const name of ['messages', 'instructions', 'tools', 'toolChoice', 'stop', 'compactAt'] as const)
     if (asked[name] !== undefined) throw new RUN_ERR_NO_CONVERSATION(name)
 }
 

@@ -35,6 +35,8 @@ export interface CallerOptions {
   toolChoice?: ToolChoice | undefined
   /** Up to 4 texts that end an answer: the first one, and all after it, is left out. Not for workflows. */
   stop?: readonly string[] | undefined
+  /** Tokens of a prompt, at least 1,000, over which it is compacted; only lowers the threshold of the agent or team. Not for workflows. */
+  compactAt?: number | undefined
 }
 
 /** Options of the start of a run. */

@@ -5,6 +5,7 @@ import {
   ConversationSchema,
   defined,
   isTerminalStatus,
+  CompactAtSchema,
   StopTextsSchema,
   ToolChoiceSchema,
   WhenBusySchema,
@@ -87,6 +88,7 @@ const ResumeStateSchema = Type.Object({
   tools: Type.Optional(ClientToolsSchema),
   toolChoice: Type.Optional(ToolChoiceSchema),
   stop: Type.Optional(StopTextsSchema),
+  compactAt: Type.Optional(CompactAtSchema),
   whenBusy: Type.Optional(WhenBusySchema),
   surface: Type.Optional(
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
@@ -106,7 +108,7 @@ export function toResumeState(
   surfaces: Pick<Surfaces, 'policyOf'>
 ): ResumeState {
   const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact, whenBusy } = options
-  const { messages, instructions, tools, toolChoice, stop } = options
+  const { messages, instructions, tools, toolChoice, stop, compactAt } = options
   const policy = surface === undefined ? undefined : surfaces.policyOf(surface)
   const state = {
     ...(input !== undefined && { input }),
@@ -118,7 +120,7 @@ export function toResumeState(
     ...(tools !== undefined && { tools: [...tools] }),
     ...(toolChoice !== undefined && { toolChoice }),
     ...(stop !== undefined && { stop: [...stop] }),
-    ...defined({ whenBusy, surface }),
+    ...defined({ compactAt, whenBusy, surface }),
     guarded: policy?.isOwn ?? authorize !== undefined,
     keyed: redact !== undefined
   }

@@ -236,12 +236,13 @@ function steerIdOf({ registry, owner, startKey }: From): string {
 /** Why a message cannot join a run, if so. */
 function faultOf(
   input: RunInput,
-  { instructions, tools, toolChoice, stop, afterTurn, ofSession }: StartOptions
+  { instructions, tools, toolChoice, stop, compactAt, afterTurn, ofSession }: StartOptions
 ): string | undefined {
   if (afterTurn !== undefined) return 'a message that joins a run continues after no other turn'
-  const own = ofSession === true ? [toolChoice, stop] : [instructions, tools, toolChoice, stop]
+  const own =
+    ofSession === true ? [toolChoice, stop, compactAt] : [instructions, tools, toolChoice, stop, compactAt]
   if (own.some((given) => given !== undefined))
-    return 'a message that joins a run has no instructions, tools, toolChoice or stop'
+    return 'a message that joins a run has no instructions, tools, toolChoice, stop or compactAt'
   if (typeof input === 'string' || (Array.isArray(input) && input.every(isText))) return undefined
   return 'a message that joins a run has texts only, no files'
 }

@@ -86,7 +86,10 @@ export async function compactPrompt(
   })
   if (places === undefined) return undefined
   const dropped = droppedMessages(prompt, asked, places)
-  const written = dropped.length === 0 ? undefined : await summarise(dropped, before, long, host, compact, sink)
+  const written =
+    dropped.length === 0
+      ? undefined
+      : await summarise(dropped, { tokens: before, scale }, long, host, compact, sink)
   const text = written && context.redact(written.text)
   const kept = keptMessages(prompt, asked, places)
   const left = kept.reduce((sum, { message }) => sum + tokensOf(message), ofTools)
@@ -128,7 +131,8 @@ function countCut(prompt: LanguageModelV4Prompt, kept: readonly KeptMessage[]): 
   let cut = 0
   for (const { at, message } of kept) {
     const { content } = prompt[at]!
-    if (message.role === 'tool') cut += message.content.filter((part, index) => part !== content[index]).length
+    if (message.role === 'tool')
+      cut += message.content.filter((part, index) => part !== content[index]).length
   }
   return cut
 }
@@ -139,8 +143,8 @@ interface Written extends WrittenSummary {
 
 async function summarise(
   messages: LanguageModelV4Prompt,
-  tokens: number,
-  { turn, asked: place, model: own, index }: LongPrompt,
+  { tokens, scale }: { readonly tokens: number; readonly scale: number },
+  { turn, asked: place, model: own, index, reason }: LongPrompt,
   { window, context, guard }: CompactionHost,
   { instructions, maxSummary, resolveModel }: CompactPlan,
   sink: PartSink
@@ -154,8 +158,14 @@ async function summarise(
     const { provider, modelId } = model
     const { summary: before, prompt } = turn
     const asked = prompt[place]?.role === 'user' ? prompt[place] : undefined
+    // Not every provider that refuses a prompt tells how long it may be.
+    const size = Math.min(window.sizeFor(model), reason === 'overflow' ? tokens : Infinity)
     const request = { model, before, messages, asked, instructions, signal }
-    const written = await writeSummary({ ...request, maxTokens: maxSummary, window: window.sizeFor(model) })
+    const written = await writeSummary({
+      ...request,
+      maxTokens: maxSummary,
+      window: size / Math.max(1, scale)
+    })
     return { ...written, model: { provider, modelId } }
   } catch (err) {
     guard.check()

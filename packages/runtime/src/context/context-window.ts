@@ -8,7 +8,8 @@ import type { Usage } from '@svc/contract'
 import type { CompactPlan, HistoryPlan } from '../sessions/history.ts'
 import { estimateTokens, tokensOfMessage, tokensOfTools } from './estimate-tokens.ts'
 
-interface Call extends Pick<LanguageModelV4CallOptions, 'prompt' | 'maxOutputTokens'> {
+/** What of a call is counted. */
+export interface CountedCall extends Pick<LanguageModelV4CallOptions, 'prompt' | 'maxOutputTokens'> {
   readonly tools?: LanguageModelV4CallOptions['tools'] | undefined
 }
 
@@ -73,7 +74,7 @@ export class ContextWindow {
   }
 
   /** True if a prompt is to be compacted before it is sent. */
-  isExceeded(call: Call, model: LanguageModelV4, turn: PastMessages): boolean {
+  isExceeded(call: CountedCall, model: LanguageModelV4, turn: PastMessages): boolean {
     const { compact, maxMessages, maxTokens, countTokens } = this.#history
     if (compact === undefined) return false
     if (turn.pastMessages > maxMessages) return true
@@ -83,23 +84,29 @@ export class ContextWindow {
     return this.count(call, model) > threshold
   }
 
-  #threshold({ at }: CompactPlan, { maxOutputTokens = MAX_OUTPUT }: Call, model: LanguageModelV4): number {
+  #threshold(
+    { at }: CompactPlan,
+    { maxOutputTokens = MAX_OUTPUT }: CountedCall,
+    model: LanguageModelV4
+  ): number {
     const window = this.sizeFor(model)
     return Math.min(at * window - Math.min(maxOutputTokens, window / 4), this.#compactAt)
   }
 
   /** The tokens that a compacted prompt is to have at most. @param refused the tokens of a prompt that the model has refused */
-  targetFor(call: Call, model: LanguageModelV4, { past }: PastMessages, refused: number): number {
+  targetFor(call: CountedCall, model: LanguageModelV4, { past }: PastMessages, refused: number): number {
     const { compact, maxTokens, countTokens } = this.#history
     const half = Math.min(this.sizeFor(model), refused) / 2
-    const target = compact === undefined ? half : Math.min(half, this.#threshold(compact, call, model) * SHARE)
+    const target =
+      compact === undefined ? half : Math.min(half, this.#threshold(compact, call, model) * SHARE)
     if (maxTokens === Infinity) return target
-    const others = estimateTokens(call.prompt, { tools: call.tools, countTokens }) - estimateTokens(past, { countTokens })
+    const others =
+      estimateTokens(call.prompt, { tools: call.tools, countTokens }) - estimateTokens(past, { countTokens })
     return Math.min(target, others + maxTokens / 2)
   }
 
   /** The tokens of a prompt: as its provider reported the last one of the run, and an estimate of what is new. */
-  count(call: Call, model: LanguageModelV4): number {
+  count(call: CountedCall, model: LanguageModelV4): number {
     const { countTokens } = this.#history
     const estimate = estimateTokens(call.prompt, { tools: call.tools, countTokens })
     const reported = this.#reported
@@ -109,7 +116,7 @@ export class ContextWindow {
   }
 
   /** Takes what the provider reported of a prompt and its answer. */
-  took({ prompt, tools }: Call, model: LanguageModelV4, usage: Usage | undefined): void {
+  took({ prompt, tools }: CountedCall, model: LanguageModelV4, usage: Usage | undefined): void {
     if (this.#history.compact === undefined || usage === undefined || usage.promptTokens <= 0) return
     // The answer is the next message.
     this.#reported = { tokens: usage.promptTokens + usage.completionTokens, messages: prompt.length + 1 }
@@ -129,7 +136,7 @@ export class ContextWindow {
 const MIN_LEARNED = 20_000
 
 /** True without counting bytes: a text has at most one estimated token per code unit. */
-function isFarBelow({ prompt, tools }: Call, tokens: number): boolean {
+function isFarBelow({ prompt, tools }: CountedCall, tokens: number): boolean {
   let left = tokens - tokensOfTools(tools)
   for (const message of prompt) {
     left -= lengthOf(message)

@@ -22,7 +22,7 @@ export interface SummaryRequest {
   readonly instructions: string | undefined
   /** Tokens of the summary. */
   readonly maxTokens: number
-  /** Tokens that the model reads at once. */
+  /** Estimated tokens that the model reads and writes at once. */
   readonly window: number
   readonly signal: AbortSignal
 }
@@ -51,7 +51,10 @@ export async function writeSummary(request: SummaryRequest): Promise<WrittenSumm
   for (const part of inParts(request)) {
     const answer = await unlessAborted(request.signal, () => ask(request, text, part))
     if (answer.usage !== undefined) usage = addUsage(usage ?? ZERO_USAGE, answer.usage)
-    text = withoutTags(answer.text).slice(0, request.maxTokens * CHARACTERS).toWellFormed().trim()
+    text = withoutTags(answer.text)
+      .slice(0, request.maxTokens * CHARACTERS)
+      .toWellFormed()
+      .trim()
     if (isBlank(text)) throw new Error('the model wrote no summary')
   }
   return { text: text ?? '', usage }
@@ -89,7 +92,7 @@ async function ask(
 function inParts({ before, messages, window, maxTokens }: SummaryRequest): string[] {
   const known = before && toSummary(before).text
   // Beside the old summary, the new one, what the user asks for, and a margin.
-  const most = Math.max(window / 2 - 2 * maxTokens, window / 8)
+  const most = Math.max(window * 0.75 - 2 * maxTokens, window / 4)
   const parts: string[] = []
   let texts: string[] = []
   let left = most
@@ -114,7 +117,9 @@ const SPEAKERS = { system: 'System', user: 'User', assistant: 'Assistant', tool:
 
 function toText({ role, content }: LanguageModelV4Message, known?: string): string {
   if (typeof content === 'string') return `${SPEAKERS[role]}: ${content}`
-  const texts = (content as readonly Content[]).map(partToText).filter((text) => text !== '' && text !== known)
+  const texts = (content as readonly Content[])
+    .map(partToText)
+    .filter((text) => text !== '' && text !== known)
   return `${SPEAKERS[role]}: ${texts.join('\n')}`
 }
 

@@ -22,7 +22,7 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
-import { ContextWindow } from '../context/context-window.ts'
+import { ContextWindow, type CountedCall } from '../context/context-window.ts'
 import { describePrompt } from '../context/describe-prompt.ts'
 import { hasSystem } from '../context/prompt-places.ts'
 import { splitSystem, toStepPrompt } from '../context/step-prompt.ts'
@@ -135,7 +135,7 @@ export class ModelLoop implements ModelHost {
   #opened = 0
   // Before the next step, or in it.
   #compactions = 0
-  #sent: { readonly options: LanguageModelV4CallOptions; readonly model: LanguageModelV4 } | undefined
+  #sent: { readonly options: CountedCall; readonly model: LanguageModelV4 } | undefined
   #maxSteps: number
   #usage: Usage = ZERO_USAGE
   #stopped: FinishReason | undefined
@@ -360,8 +360,11 @@ export class ModelLoop implements ModelHost {
     const isPrepared = prepareStep !== undefined && step.answer.toolCalls.length > 0
     const changes = isPrepared ? await this.#changes(prepareStep, true) : undefined
     const index = this.#opened++
-    this.#sent = undefined
-    return { index, step, tools: this.#toolsOf(changes, overrides.tools, undefined) }
+    const model = this.#modelOf(changes)
+    const tools = this.#toolsOf(changes, overrides.tools, undefined)
+    // So that later steps count their prompts as they would without the crash.
+    this.#sent = { options: { prompt: this.#promptFor(model, changes), tools: tools.forModel }, model }
+    return { index, step, tools }
   }
 
   /** The rules for the tool calls of a step. */

@@ -7,7 +7,11 @@ import {
   addUsage,
   defined,
   type CompactionReason,
-  type PartOf, type PartSink, type Usage, type YieldedPart } from '@svc/contract'
+  type PartOf,
+  type PartSink,
+  type Usage,
+  type YieldedPart
+} from '@svc/contract'
 import { keepFile } from '@svc/registry/engine'
 import { needsNone } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_STREAM_BROKEN } from '../errors.ts'

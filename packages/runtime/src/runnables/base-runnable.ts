@@ -95,7 +95,8 @@ const RunOptionsSchema = Type.Object(
     instructions: anything,
     tools: anything,
     toolChoice: anything,
-    stop: anything
+    stop: anything,
+    compactAt: anything
   } satisfies Record<keyof RunOptions, unknown>,
   { additionalProperties: false }
 )

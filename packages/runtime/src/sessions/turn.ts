@@ -202,7 +202,8 @@ export class Turn {
     }
     if (kept?.at(-1)?.role === 'user') this.#situate(situation)
     // The newest models refuse an answer at the end.
-    if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant') this.#append(0, toUserMessage(CONTINUE))
+    if (kept !== undefined && this.#prompt.at(-1)?.role === 'assistant')
+      this.#append(0, toUserMessage(CONTINUE))
   }
 
   #situate(situation: string | undefined): void {

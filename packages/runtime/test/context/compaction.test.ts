@@ -1,104 +1,18 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { Type } from '@sinclair/typebox'
-import type { NumberedPart, PartOf, SessionMessage, Stores } from '@svc/contract'
-import { createInProcessStores, createRunEngine, type RunEngine, type Runnable } from '@svc/registry'
-import { Agent, defineTool, type AgentOptions } from '@svc/runtime'
-import { prefixCacheModel, type OverflowProvider } from '@svc/testing'
-import t, { type Test } from 'tap'
-import { survive, validParts } from '../helpers/crashing.ts'
-
-const WINDOW = 32_000
-const isSummary = ({ prompt }: LanguageModelV4CallOptions) =>
-  prompt[0]?.role === 'system' && prompt[0].content.startsWith('You keep the summary')
-const jsonOf = (prompt: LanguageModelV4Prompt) => JSON.stringify(prompt)
-const factsIn = (text: string) => [...new Set(text.match(/FACT-\d+/g))].toSorted()
-
-interface Listener {
-  window?: number
-  provider?: OverflowProvider
-  summarise?: (prompt: LanguageModelV4Prompt) => string
-}
-
-/** A model that calls `look` as often as a question says, and whose summaries have the facts that they are made of. */
-function listener({
-  window = WINDOW,
-  provider = 'anthropic',
-  summarise = (prompt) => `Known: ${factsIn(jsonOf(prompt)).join(' ')}`
-}: Listener = {}) {
-  const prompts: LanguageModelV4Prompt[] = []
-  const summaries: LanguageModelV4Prompt[] = []
-  const model = prefixCacheModel({
-    window,
-    provider,
-    answer(options) {
-      const { prompt } = options
-      if (isSummary(options)) {
-        summaries.push(prompt)
-        return { text: summarise(prompt) }
-      }
-      prompts.push(prompt)
-      const asked = prompt.findLast(({ role }) => role === 'user')!
-      const calls = Number(/CALLS-(\d+)/.exec(jsonOf([asked]))?.[1] ?? 0)
-      const looked = Math.max(0, ...[...jsonOf(prompt).matchAll(/LOOK-(\d+)/g)].map(([, at]) => Number(at)))
-      return looked < calls
-        ? { toolCalls: [{ toolName: 'look', args: { at: looked + 1 } }] }
-        : { text: 'Noted.' }
-    }
-  })
-  return { model, prompts, summaries }
-}
-
-/** Calls whose results are missing, results whose calls are, and messages out of order. */
-function faultsIn(prompt: LanguageModelV4Prompt): string[] {
-  const faults: string[] = []
-  let open = new Set<string>()
-  for (const [at, { role, content }] of prompt.entries()) {
-    if (role === prompt[at - 1]?.role) faults.push(`two messages of ${role} at ${at}`)
-    if (role === 'tool')
-      for (const part of content)
-        if (part.type !== 'tool-result' || !open.delete(part.toolCallId))
-          faults.push(`a result without a call at ${at}`)
-    if (role === 'tool') continue
-    if (open.size > 0) faults.push(`a call without a result before ${at}`)
-    open = new Set(
-      role === 'assistant'
-        ? content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
-        : []
-    )
-  }
-  return faults
-}
-
-const look = (bytes: number) =>
-  defineTool({
-    name: 'look',
-    description: 'Looks something up',
-    input: Type.Object({ at: Type.Integer() }),
-    execute: ({ at }) => `LOOK-${at} FACT-${1_000 + at} ${'words '.repeat(bytes / 6)}`
-  })
-
-function engineFor(t: Test, stores: Stores = createInProcessStores()) {
-  const engine = createRunEngine({ stores })
-  t.teardown(() => engine.close())
-  return engine
-}
-
-async function ask(engine: RunEngine, agent: Runnable, input: string, options: object = {}) {
-  const run = await engine.start(agent, input, { sessionId: 's', ...options })
-  const result = await run.result()
-  const parts: NumberedPart[] = []
-  for await (const part of engine.parts(run.runId)) parts.push(part)
-  const compactions = parts.filter((part) => part.type === 'compaction')
-  return { result, parts, compactions, runId: run.runId }
-}
-
-const make = (model: AgentOptions['model'], options: Partial<AgentOptions> = {}) =>
-  new Agent({ name: 'a', register: false, model, history: { window: WINDOW }, maxSteps: 500, ...options })
-
-const keyOf = { registry: 'default', owner: 'anonymous', kind: 'agent', name: 'a', sessionId: 's' } as const
-
-const messagesOf = (stores: Stores): SessionMessage[] =>
-  stores.sessions.load(keyOf, 100_000) as SessionMessage[]
+import type { NumberedPart } from '@svc/contract'
+import { createInProcessStores } from '@svc/registry'
+import type { OverflowProvider } from '@svc/testing'
+import t from 'tap'
+import {
+  ask,
+  engineFor,
+  factsIn,
+  faultsIn,
+  jsonOf,
+  listener,
+  look,
+  make,
+  messagesOf
+} from '../helpers/listener.ts'
 
 t.test('a session fits at any length, and its prompts have what was said', async (t) => {
   const { model, prompts, summaries } = listener()
@@ -146,7 +60,7 @@ t.test('a run of many calls fits, and the next turn goes on from its summary', a
     'results in the session are whole'
   )
   t.ok(
-    prompts.every((prompt) => jsonOf(prompt).includes('FACT-2 CALLS-60')),
+    prompts.slice(1).every((prompt) => jsonOf(prompt).includes('FACT-2 CALLS-60')),
     'the question is in every prompt'
   )
   if (summaries.length > 0) t.match(jsonOf(prompts.at(-1)!), 'FACT-1', 'and what was said before it')
@@ -191,15 +105,12 @@ for (const provider of [
     const agent = make(model, { history: {} })
     for (let turn = 1; turn <= 4; turn++) {
       const { parts, compactions } = await ask(engine, agent, `FACT-${turn} ${'words '.repeat(1_500)}`)
-      t.equal(compactions.length, model.overflows === 0 || turn < 4 ? compactions.length : 1)
       const starts = parts.filter((part) => part.type === 'step.start')
-      for (const { reason } of compactions.filter((part) => part.reason === 'overflow')) {
-        t.equal(reason, 'overflow')
-        t.strictSame(
-          starts.map(({ attempt }) => attempt),
-          [1, 2]
-        )
-      }
+      const isRefused = compactions.some(({ reason }) => reason === 'overflow')
+      t.strictSame(
+        starts.map(({ attempt }) => attempt),
+        isRefused ? [1, 2] : [1]
+      )
     }
     t.equal(model.overflows, 1, 'refused once')
     t.equal(factsIn(jsonOf(prompts.at(-1)!)).length, 4)

@@ -1,9 +1,4 @@
-import {
-  estimateLength,
-  type SessionMessage,
-  type StoredMessage,
-  type TurnBranches
-} from '@svc/contract'
+import { estimateLength, type SessionMessage, type StoredMessage, type TurnBranches } from '@svc/contract'
 import { RUN_ERR_NO_TURN } from '@svc/contract/errors'
 import { runIdOfTurn } from '@svc/contract/stores'
 
