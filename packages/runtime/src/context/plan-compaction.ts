@@ -103,7 +103,7 @@ function beforeNewestSteps(prompt: LanguageModelV4Prompt): number {
 }
 
 /** A message whose results of tools show their ends only; the message itself if all are short. */
-export function withCutResults(message: LanguageModelV4Message): LanguageModelV4Message {
+function withCutResults(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role !== 'tool') return message
   const content = message.content.map((part) => {
     if (part.type !== 'tool-result') return part

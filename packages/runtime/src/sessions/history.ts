@@ -166,7 +166,7 @@ function estimateTokens(text: string): number {
 }
 
 /** The messages from `from` on without tool calls that have no result, and results that have no call. */
-export function pairUp(messages: readonly SaidMessage[], from = 0): SaidMessage[] {
+function pairUp(messages: readonly SaidMessage[], from = 0): SaidMessage[] {
   const kept: SaidMessage[] = []
   for (let at = from; at < messages.length;) {
     const message = messages[at++]!

@@ -21,7 +21,7 @@ import {
 import type { Test } from 'tap'
 
 /** Tokens. */
-export const WINDOW = 32_000
+const WINDOW = 32_000
 const isSummary = ({ prompt }: LanguageModelV4CallOptions) =>
   prompt[0]?.role === 'system' && prompt[0].content.startsWith('You keep the summary')
 export const jsonOf = (prompt: LanguageModelV4Prompt): string => JSON.stringify(prompt)
