@@ -25,7 +25,7 @@ export interface AskedItem {
   readonly content: unknown
 }
 
-/** What a turn of a session has to show, as far as its messages have it. */
+/** What a turn of a session has to show, as far as its messages have it. A summary is for models: what it replaces is shown itself. */
 export function toItems(messages: readonly SessionMessage[]): (RunItem | AskedItem)[] {
   const items: (RunItem | AskedItem)[] = []
   const common = { source: [], at: 0 }
@@ -38,7 +38,7 @@ export function toItems(messages: readonly SessionMessage[]): (RunItem | AskedIt
       for (const [index, { type: _, ...file }] of files.entries())
         items.push({ ...common, kind: 'file', id: `${id}-file-${index}`, part: { type: 'file', ...file } })
       for (const call of toolCalls) items.push(toToolItem(call))
-    } else {
+    } else if (message.role === 'tool') {
       const place = items.findLastIndex(
         (item) => item.kind === 'tool' && item.toolCallId === message.toolCallId
       )
