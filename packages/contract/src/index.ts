@@ -320,6 +320,7 @@ export {
   type RunCall
 } from './run-calls.ts'
 export { RunSpeech, TurnTexts, type Increment, type Passage } from './run-speech.ts'
+export { PartialObjects } from './partial-objects.ts'
 export { RunView, type AskingPart } from './run-view.ts'
 export {
   AfterTurnSchema,
