@@ -179,7 +179,9 @@ t.test('a large message makes a page by itself', async (t) => {
     before = `&before=${next}`
   }
   t.ok(pages > 1)
-  t.same(seen, ['user', 'assistant', 'user', 'assistant', 'user', 'assistant'])
+  // They exceed the window of the model, whose summary stands beside them.
+  const said = seen.filter((role) => role !== 'summary')
+  t.same(said, ['user', 'assistant', 'user', 'assistant', 'user', 'assistant'])
 })
 
 t.test('an open surface beside one with users reaches none of their sessions', async (t) => {
