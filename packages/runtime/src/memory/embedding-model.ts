@@ -41,6 +41,8 @@ async function ask(model: EmbeddingModel, values: string[], abortSignal: AbortSi
   }
 }
 
+/** Characters of a text that is embedded: an item embedded again is read as far as the first time. */
+export const MAX_EMBEDDED = 4_000
 const MAX_NAME = 200
 
 /** The name under which stores keep an embedding; only those of one name can be compared. */

@@ -3,7 +3,7 @@ import { defined, type Awaitable, type MemoryItem } from '@svc/contract'
 import { cosine, isComparable, weighWord } from '@svc/contract/stores'
 import { hasMethods } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
-import { embed, nameOfEmbedding, type EmbeddingModel } from './embedding-model.ts'
+import { embed, MAX_EMBEDDED, nameOfEmbedding, type EmbeddingModel } from './embedding-model.ts'
 import {
   requireMemoryOptions,
   shorten,
@@ -92,7 +92,6 @@ const MAX_CANDIDATES = 100
 // Items compared here, if the store does not search by similarity.
 const MAX_COMPARED = 500
 const MAX_FACTS = 20
-const MAX_CHARACTERS = 4_000
 
 /** Remembers all sessions of an owner with this agent, and recalls what is relevant to the input. @throws RUN_ERR_BAD_AGENT */
 export function recallMemory(options: RecallMemoryOptions = {}): Memory {
@@ -106,7 +105,7 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
   const findSimilar = async (context: MemoryContext, input: string): Promise<RankedItem[]> => {
     if (embedding === undefined) return []
     const { owner, namespace, items, signal } = context
-    const [query] = await embed(embedding, [shorten(input, MAX_CHARACTERS)], signal)
+    const [query] = await embed(embedding, [shorten(input, MAX_EMBEDDED)], signal)
     if (items.similar === undefined) {
       const newest = await items.list(owner, namespace, MAX_COMPARED)
       return rankBySimilarity(newest, query!, minSimilarity)
@@ -139,7 +138,7 @@ export function recallMemory(options: RecallMemoryOptions = {}): Memory {
     },
     async store(context, turn) {
       const facts = extract === undefined ? [toTurnText(turn)] : await extract(turn, context)
-      const texts = facts.slice(0, MAX_FACTS).map((fact) => shorten(fact.trim(), MAX_CHARACTERS))
+      const texts = facts.slice(0, MAX_FACTS).map((fact) => shorten(fact.trim(), MAX_EMBEDDED))
       const kept = texts.filter((text) => text !== '')
       if (kept.length === 0) return []
       const embeddings = embedding === undefined ? [] : await embed(embedding, kept, context.signal)

@@ -1,13 +1,12 @@
 import { toLoggable } from '@svc/contract'
 import { isComparable } from '@svc/contract/stores'
 import { unlessAborted } from '../guards/guard.ts'
-import { embed, type EmbeddingModel } from './embedding-model.ts'
+import { embed, MAX_EMBEDDED, type EmbeddingModel } from './embedding-model.ts'
 import { shorten, type MemoryContext } from './memory.ts'
 
 const MAX_RENEWED = 100
 // Items that are looked for, to report how many are left.
 const MAX_COUNTED = 1_000
-const MAX_CHARACTERS = 4_000
 const MAX_WARNED = 1_000
 
 /** Embeds the items of a memory again after its embedding model was changed, some of them at a time. */
@@ -46,7 +45,7 @@ export class EmbeddingRenewal {
     if (found.length === 0) return
     this.#warn(context)
     const renewed = found.slice(0, MAX_RENEWED)
-    const texts = renewed.map(({ text }) => shorten(text, MAX_CHARACTERS))
+    const texts = renewed.map(({ text }) => shorten(text, MAX_EMBEDDED))
     const embeddings = await embed(this.#model, texts, signal)
     const isUsable = (embedding: readonly number[]) =>
       name.endsWith(`:${embedding.length}`) && isComparable(embedding)
