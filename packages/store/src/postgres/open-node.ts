@@ -326,7 +326,7 @@ export function openNode({ options, connections, db, ready }: NodeHost): OpenedN
   const entered = new EnteredSessions({ channel, query, table })
   const sessionEntry = createSessionEntry(lane, entered)
   const turns = new SessionTurns({ query, writer: lane, entry: sessionEntry, channel, lease, table })
-  const log = createStreamLog({ writer: turns, logs, reads, wakeUps })
+  const log = createStreamLog({ writer: turns, logs, reads, wakeUps, lease })
   const dispatch = new SharedQueue({
     channel,
     // What failed may have begun runs.

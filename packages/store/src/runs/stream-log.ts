@@ -3,6 +3,7 @@ import {
   isTerminalStatus,
   type Awaitable,
   type LogEntry,
+  type NodeLease,
   type ReadLimit,
   type RunChange,
   type StepRecord,
@@ -110,10 +111,12 @@ export interface StreamLogHost {
   readonly logs: LocalLogs
   readonly reads: LogReads
   readonly wakeUps: LogWakeUps
+  /** Of this process, if others may take over its runs. */
+  readonly lease?: Pick<NodeLease, 'held'>
 }
 
 /** The logs of runs: one process writes a log, and reads its end from memory. */
-export function createStreamLog({ writer, logs, reads, wakeUps }: StreamLogHost): StreamLog {
+export function createStreamLog({ writer, logs, reads, wakeUps, lease }: StreamLogHost): StreamLog {
   const append = async (
     runId: string,
     epoch: number,
@@ -156,7 +159,8 @@ export function createStreamLog({ writer, logs, reads, wakeUps }: StreamLogHost)
     append,
     read(runId, after, limit) {
       const known = logs.read(runId, after, limit)
-      if (known !== undefined) return known
+      // A process that stood still may not know yet that another one writes on.
+      if (known !== undefined && (known.length > 0 || lease?.held !== false)) return known
       return reads.read(runId, after, limit).then((entries) => {
         logs.keep(runId, entries)
         return entries

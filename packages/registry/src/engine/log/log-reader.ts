@@ -246,7 +246,12 @@ export class LogReader implements EntryReader {
     this.#news = false
     // A closed engine writes nothing more, so this read is final.
     const isLast = this.#closed?.aborted === true
-    const entries = this.#stores.log.read(this.runId, this.#after, READ_LIMIT)
+    const { log } = this.#stores
+    // The last parts of a run that this process has written may be those of another one, which has taken it over.
+    const entries =
+      this.#isOver && log.readCommitted !== undefined
+        ? log.readCommitted(this.runId, this.#after, READ_LIMIT)
+        : log.read(this.runId, this.#after, READ_LIMIT)
     return isPromise(entries) ? entries.then((all) => this.#take(all, isLast)) : this.#take(entries, isLast)
   }
 
