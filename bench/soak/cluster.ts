@@ -95,6 +95,11 @@ async function soakChaos(runs: number, seed: number): Promise<Finding[]> {
     for (const each of all.slice(0, 20)) console.error(`${what}: ${each}`)
     findings.push({ what, value: all.length, limit: 0, unit: '' })
   }
+  for (const [what, all] of [
+    ['runs whose process died five times without progress', chaos.poisoned],
+    ['runs taken from a node that was silent while nothing was broken', takeovers.fromSilent]
+  ] as const)
+    findings.push({ what, value: all.length, limit: 0, unit: '' })
   const times = takeovers.times
   const [half, most] = [0.5, 0.99].map((share) => percentile(times, share) / 1_000) as [number, number]
   const quiet = [0.5, 0.99, 1].map((share) => (percentile(silences.all, share) / 1_000).toFixed(1))

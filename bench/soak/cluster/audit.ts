@@ -14,6 +14,8 @@ export interface Joined {
   readonly writer: string
   /** When it left or was declared dead; null if it did not. */
   readonly goneAt: number | null
+  /** Milliseconds since its last beat when it was declared dead; null if it left, or lives. */
+  readonly silentFor: number | null
 }
 
 /** A step was recorded. */
@@ -41,7 +43,7 @@ const SCHEMA = `
   create table audit.lease (run_id text, epoch int, writer text, at timestamptz, primary key (run_id, epoch));
   create table audit.step (run_id text, key text, at timestamptz);
   create table audit.part (run_id text, seq int, at timestamptz, primary key (run_id, seq));
-  create table audit.node (node_id text primary key, writer text, joined_at timestamptz, gone_at timestamptz);
+  create table audit.node (node_id text primary key, writer text, joined_at timestamptz, gone_at timestamptz, seen_at timestamptz);
   create table audit.place (session_key text, holder text, at timestamptz);
   create table audit.stale (run_id text, what text, writer text, owner text, at timestamptz);
 
@@ -74,7 +76,7 @@ const SCHEMA = `
   create function audit.on_node() returns trigger language plpgsql as $$
     begin
       if tg_op = 'INSERT' then insert into audit.node values (new.node_id, audit.writer(), clock_timestamp());
-      else update audit.node set gone_at = clock_timestamp() where node_id = old.node_id;
+      else update audit.node set gone_at = clock_timestamp(), seen_at = old.seen_at where node_id = old.node_id;
       end if;
       return null;
     end $$;`
@@ -133,7 +135,7 @@ export class Audit {
   }
 
   nodes(): Promise<Joined[]> {
-    const columns = `writer, ${MS('gone_at')} as "goneAt"`
+    const columns = `writer, ${MS('gone_at')} as "goneAt", ${MS('gone_at - seen_at')} as "silentFor"`
     return this.query(`select ${columns} from audit.node order by joined_at`)
   }
 

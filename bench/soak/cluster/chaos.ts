@@ -7,6 +7,7 @@ import { readEffects } from './effects.ts'
 import { Faults, type FaultTimes } from './faults.ts'
 import { findMisfired, scheduleOnce } from './fired-schedules.ts'
 import { compareChannels, compareLogs, findFailed, type LogFaults } from './logs.ts'
+import { findPoisoned } from './poisoned.ts'
 import { Reach } from './reach.ts'
 import { findRepeated, type Repeated } from './repeated-steps.ts'
 import { ANSWERS, WORKFLOWS, type RunnableName } from './runnables.ts'
@@ -41,6 +42,8 @@ export interface Chaos {
   /** Schedules that have not fired exactly once. */
   readonly misfired: readonly string[]
   readonly steps: Repeated
+  /** Runs that ended because their process had died five times without progress. */
+  readonly poisoned: readonly string[]
   readonly takeovers: Takeovers
   readonly silences: Silences
   /** Writes to a run by a process that did not have it. */
@@ -88,6 +91,8 @@ export async function runChaos(given: ChaosOptions): Promise<Chaos> {
     const memory = await Promise.all(cluster.nodes.map(({ url }) => memoryOf(url!)))
     const leases = await audit.leases()
     const stored = await audit.parts()
+    const steps = await audit.steps()
+    const poisoned = findPoisoned(stored, leases, steps)
     const { sessions, refused } = load
     const watched = [...load.watched, ...sessions.flatMap(({ turns }) => turns.map(({ run }) => run))]
     const failed = findFailed(stored)
@@ -98,11 +103,12 @@ export async function runChaos(given: ChaosOptions): Promise<Chaos> {
       runs: watched.length,
       sessions: sessions.length,
       counts: faults.counts,
-      logs: compareLogs(watched, stored),
+      logs: compareLogs(watched, stored, poisoned),
       channels: compareChannels(sessions, stored),
       shown: compareShown(cluster.shown, accepted),
       misfired,
-      steps: findRepeated(readEffects(cluster.effects), await audit.steps(), leases, cluster.stops),
+      poisoned,
+      steps: findRepeated(readEffects(cluster.effects), steps, leases, cluster.stops),
       takeovers: findTakeovers(leases, await audit.nodes(), cluster.timeline, options.lease.ttl),
       silences: findSilences(watched, faults.broken),
       stale: await audit.stale(),

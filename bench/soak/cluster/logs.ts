@@ -12,8 +12,15 @@ export interface LogFaults {
   readonly ends: readonly string[]
 }
 
-/** Compares what the readers of each run received with its log. */
-export function compareLogs(runs: readonly WatchedRun[], stored: readonly StoredPart[]): LogFaults {
+/**
+ * Compares what the readers of each run received with its log.
+ * @param poisoned runs that may end with an error
+ */
+export function compareLogs(
+  runs: readonly WatchedRun[],
+  stored: readonly StoredPart[],
+  poisoned: readonly string[] = []
+): LogFaults {
   const parts = Map.groupBy(stored, ({ runId }) => runId)
   const logs = toLogs(stored)
   const readers: string[] = []
@@ -24,7 +31,7 @@ export function compareLogs(runs: readonly WatchedRun[], stored: readonly Stored
       if (faults.length === 0) readers.push(...differences(`${name} ${runId}`, received, log.map(formOf)))
     const end = faultOfEnd(log, answer)
     if (faults.length > 0) ends.push(`${name} ${runId}: ${faults.join('; ')}`)
-    else if (end !== undefined) ends.push(`${name} ${runId}: ${end}`)
+    else if (end !== undefined && !poisoned.includes(runId)) ends.push(`${name} ${runId}: ${end}`)
   }
   const holes = [...parts].filter(([, log]) => log.some(({ seq }, index) => seq !== index + 1))
   return { readers, ends, holes: holes.map(([runId]) => runId) }

@@ -8,8 +8,10 @@ export interface Takeovers {
    * node were both back.
    */
   readonly times: readonly number[]
-  /** Runs that were taken from a node that had worked for longer than its lease. */
+  /** Runs that were taken from a node that had worked for longer than its lease, and had renewed it. */
   readonly fromLiving: readonly string[]
+  /** The same of a node that had not: on a busy machine a process, or its database, may stand still for as long. */
+  readonly fromSilent: readonly string[]
 }
 
 /** Finds the takeovers among the leases, which are in the order of runs and epochs. */
@@ -21,6 +23,7 @@ export function findTakeovers(
 ): Takeovers {
   const times: number[] = []
   const fromLiving: string[] = []
+  const fromSilent: string[] = []
   for (const [index, { runId, epoch, writer, at }] of leases.entries()) {
     const before = leases[index - 1]
     if (epoch === 1 || before?.runId !== runId || before.writer === writer) continue
@@ -31,8 +34,10 @@ export function findTakeovers(
     const failed = [before.writer, 'database'].map((what) => timeline.lastFailure(what, lostAt - ttl, lostAt))
     const last = failed.filter((time) => time !== undefined)
     if (last.length === 0)
-      fromLiving.push(`${runId}: ${before.writer} → ${writer} at ${new Date(at).toISOString()}`)
+      (gone?.silentFor && gone.silentFor > ttl ? fromSilent : fromLiving).push(
+        `${runId}: ${before.writer} → ${writer} at ${new Date(at).toISOString()}`
+      )
     else times.push(at - Math.max(...last, before.at, timeline.reachableSince(at, before.writer)))
   }
-  return { times: times.toSorted((one, other) => one - other), fromLiving }
+  return { times: times.toSorted((one, other) => one - other), fromLiving, fromSilent }
 }
