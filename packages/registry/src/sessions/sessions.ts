@@ -31,6 +31,7 @@ import {
 } from '@svc/contract/errors'
 import {
   isEnd,
+  AFTER_ALL,
   LogReader,
   type EntryReader,
   type LogHost,
@@ -418,9 +419,9 @@ export class Sessions {
   // The place itself, or the beginning of the next run if it is behind the last part of one.
   async #place(session: StoredSession, position: ChannelPosition): Promise<ChannelPosition> {
     const { ordinal, seq } = position
-    const { lastOrdinal } = session
-    if (ordinal > lastOrdinal + 1 || (ordinal > lastOrdinal && seq > 0)) throw new RUN_ERR_LOG_GONE()
-    if (ordinal > lastOrdinal) return position
+    if (ordinal === session.lastOrdinal + 1 && seq === 0) return position
+    if (ordinal > AFTER_ALL) throw new RUN_ERR_LOG_GONE()
+    // Runs may have entered since the session was read.
     const [run] = await this.#require().runs(session, ordinal - 1, 1)
     const { stores } = this.#host
     if (run?.ordinal !== ordinal || (await stores.runs.find(run.runId)) === undefined)

@@ -90,6 +90,20 @@ t.test('a place whose log is no longer kept is said, before and after the reader
   t.equal((await take(engine.sessions.parts(key, '3.0'), 1))[0]?.id, '3.1')
 })
 
+t.test('a place in a run that has entered since the session was read is known', async (t) => {
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+  await (await engine.start(echo, 'one', { sessionId: 's' })).result()
+  const session = (await engine.sessions.find(key))!
+  await (await engine.start(echo, 'two', { sessionId: 's' })).result()
+  const reader = await engine.sessions.open(session, '2.1')
+  t.match(await reader.read(), [{ seq: 2 }, { seq: 3 }])
+  reader.close()
+  await t.rejects(engine.sessions.open(session, '3.1'), { code: 'RUN_ERR_LOG_GONE' })
+  await removeSession(engine, key)
+  await t.rejects(engine.sessions.open(session, '2.1'), { code: 'RUN_ERR_LOG_GONE' })
+})
+
 t.test('readers end with the engine and with their signal', async (t) => {
   const engine = createRunEngine()
   await (await engine.start(echo, 'one', { sessionId: 's' })).result()
