@@ -30,8 +30,8 @@ import {
   RUN_ERR_SESSIONS_NOT_KEPT
 } from '@svc/contract/errors'
 import {
-  isEnd,
   AFTER_ALL,
+  isEnd,
   LogReader,
   type EntryReader,
   type LogHost,
