@@ -11,7 +11,7 @@ import registryPlugin, {
   type RunnableKind,
   type Stores
 } from '@svc/registry'
-import { Agent, defineTool, recallMemory, summaryMemory, Team, windowMemory, Workflow } from '@svc/runtime'
+import { Agent, defineTool, recallMemory, Team, windowMemory, Workflow } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import store from '@svc/store'
 import { postgresForTests } from '@tools/postgres'
@@ -58,8 +58,8 @@ function makeRunnables() {
   })
   const payer = new Agent({ ...own, name: 'payer', model: calling('pay'), tools: [pay] })
   const window = new Agent({ ...own, name: 'window', model: saying(), memory: windowMemory() })
-  const summary = summaryMemory({ model: saying(), keep: 0, every: 1 })
-  const digest = new Agent({ ...own, name: 'digest', model: saying(), memory: summary })
+  // Its second turn has a summary of the first.
+  const digest = new Agent({ ...own, name: 'digest', model: saying(), history: { maxMessages: 1 } })
   const member = new Agent({ ...own, name: 'member', model: saying(), memory: recallMemory() })
   const crew = new Team({ ...own, name: 'crew', mode: 'sequence', members: [member, window] })
   const flow = new Workflow({
@@ -105,14 +105,14 @@ async function useAll(served: Served, sub: string, sessionId: string, word: stri
   const headers = { authorization: `Bearer ${sub}` }
   let memories = 0
   const unsubscribe = served.app.events.on('memory.stored', () => memories++)
-  const run = async (kind: RunnableKind, name: string, waits = false) => {
+  const run = async (kind: RunnableKind, name: string, waits = false, turn = 1) => {
     const data = Buffer.from(`bytes of ${word}`).toString('base64')
     const file = { type: 'file', mimeType: 'text/plain', filename: `${word}.txt`, data }
     const input = name === 'desk' ? [{ type: 'text', text: word }, file] : word
     const secrets = [`whsec_${Buffer.alloc(32).toString('base64')}`]
     const webhook = { url: `http://127.0.0.1:9/${word}`, secrets }
     const body = { input, sessionId, metadata: { about: word }, webhook }
-    const more = { 'idempotency-key': `${word}-${name}`, ...(waits && { prefer: 'respond-async' }) }
+    const more = { 'idempotency-key': `${word}-${name}-${turn}`, ...(waits && { prefer: 'respond-async' }) }
     const answer = await served.ask('POST', `/api/${kind}s/${name}/run`, body, { ...headers, ...more })
     if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
     const { runId } = answer.body as { runId: string }
@@ -123,6 +123,7 @@ async function useAll(served: Served, sub: string, sessionId: string, word: stri
       )
   }
   for (const name of ['desk', 'window', 'digest']) await run('agent', name)
+  await run('agent', 'digest', false, 2)
   await run('team', 'crew')
   for (const [kind, name] of [
     ['agent', 'payer'],
@@ -157,7 +158,7 @@ async function useAll(served: Served, sub: string, sessionId: string, word: stri
   await sessionIndex!.update({ ...key, name: 'desk' }, { title: `About ${word}`, metadata: { word } })
   await until(
     async () => memories,
-    (count) => count >= 6
+    (count) => count >= 5
   )
   unsubscribe()
 }

@@ -83,7 +83,7 @@ export {
 
 export type { EmbeddingModel } from './memory/embedding-model.ts'
 export { recallMemory, type ExtractFacts, type RecallMemoryOptions } from './memory/recall-memory.ts'
-export { extractFacts, summaryMemory, type SummaryMemoryOptions } from './memory/summary-memory.ts'
+export { extractFacts } from './memory/extract-facts.ts'
 export type { Memory, MemoryContext, MemoryTurn } from './memory/memory.ts'
 export { windowMemory, type WindowMemoryOptions } from './memory/window-memory.ts'
 

@@ -63,11 +63,7 @@ const SCHEMAS = {
     },
     strict
   ),
-  windowMemory: Type.Object({ turns: atLeast(1), maxCharacters: atLeast(1) }, strict),
-  summaryMemory: Type.Object(
-    { model: Type.Any(), keep: atLeast(0), every: atLeast(1), maxCharacters: atLeast(1) },
-    strict
-  )
+  windowMemory: Type.Object({ turns: atLeast(1), maxCharacters: atLeast(1) }, strict)
 }
 
 /** Checks the options of a memory. @throws RUN_ERR_BAD_AGENT, naming the memory and the option */
