@@ -4,10 +4,18 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt
 } from '@ai-sdk/provider'
-import { defined, type CompactionReason, type PartOf, type PartSink, type RunContext } from '@svc/contract'
-import type { RunEvents } from '../events/events.ts'
+import {
+  addUsage,
+  codeOf,
+  defined,
+  ZERO_USAGE,
+  type CompactionReason,
+  type PartOf,
+  type PartSink,
+  type Usage
+} from '@svc/contract'
 import type { RunGuard } from '../guards/guard.ts'
-import { toModelFault } from '../models/model-fault.ts'
+import type { ModelHost } from '../models/call-report.ts'
 import type { CompactPlan, HistoryPlan } from '../sessions/history.ts'
 import type { Turn } from '../sessions/turn.ts'
 import type { ContextWindow, PastMessages } from './context-window.ts'
@@ -19,7 +27,7 @@ import {
   type CompactionPlaces,
   type KeptMessage
 } from './plan-compaction.ts'
-import { writeSummary, type WrittenSummary } from './write-summary.ts'
+import { writeSummary } from './write-summary.ts'
 
 /** The prompt of a turn that is too long. */
 export interface LongPrompt {
@@ -36,12 +44,10 @@ export interface LongPrompt {
 }
 
 /** The run of the prompt. */
-export interface CompactionHost {
+export interface CompactionHost extends Pick<ModelHost, 'context' | 'events' | 'retry'> {
   readonly history: HistoryPlan
   readonly window: ContextWindow
-  readonly context: RunContext
   readonly guard: RunGuard
-  readonly events: RunEvents
 }
 
 /** A compaction as the journal of a run keeps it. */
@@ -90,7 +96,7 @@ export async function compactPrompt(
     dropped.length === 0
       ? undefined
       : await summarise(dropped, { tokens: before, scale }, long, host, compact, sink)
-  const text = written && context.redact(written.text)
+  const text = written?.text === undefined ? undefined : context.redact(written.text)
   const kept = keptMessages(prompt, asked, places)
   const left = kept.reduce((sum, { message }) => sum + tokensOf(message), ofTools)
   const part: PartOf<'compaction'> = {
@@ -137,42 +143,57 @@ function countCut(prompt: LanguageModelV4Prompt, kept: readonly KeptMessage[]): 
   return cut
 }
 
-interface Written extends WrittenSummary {
-  readonly model: PartOf<'compaction'>['model']
+/** What came of the calls for a summary. */
+interface Written {
+  /** Undefined if none was written. */
+  readonly text?: string | undefined
+  readonly model?: PartOf<'compaction'>['model']
+  readonly usage?: Usage | undefined
 }
 
 async function summarise(
   messages: LanguageModelV4Prompt,
   { tokens, scale }: { readonly tokens: number; readonly scale: number },
   { turn, asked: place, model: own, index, reason }: LongPrompt,
-  { window, context, guard }: CompactionHost,
+  host: CompactionHost,
   { instructions, maxSummary, resolveModel }: CompactPlan,
   sink: PartSink
-): Promise<Written | undefined> {
+): Promise<Written> {
+  const { window, context, guard } = host
   await sink({ type: 'data', name: 'compaction', value: { before: Math.round(tokens) }, transient: true })
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(new Error('the summary took over 60 seconds')), SUMMARY_TIMEOUT)
+  let usage: Usage | undefined
+  let chosen: Written['model']
   try {
     const signal = AbortSignal.any([guard.signal, late.signal])
     const model = (await resolveModel?.(context)) ?? own
     const { provider, modelId } = model
+    chosen = { provider, modelId }
     const { summary: before, prompt } = turn
     const asked = prompt[place]?.role === 'user' ? prompt[place] : undefined
     // Not every provider that refuses a prompt tells how long it may be.
     const size = Math.min(window.sizeFor(model), reason === 'overflow' ? tokens : Infinity)
-    const request = { model, before, messages, asked, instructions, signal }
-    const written = await writeSummary({
-      ...request,
+    const text = await writeSummary({
+      host,
+      model,
+      index,
+      before,
+      messages,
+      asked,
+      instructions,
       maxTokens: maxSummary,
-      window: size / Math.max(1, scale)
+      window: size / Math.max(1, scale),
+      signal,
+      onUsage: (each) => (usage = addUsage(usage ?? ZERO_USAGE, each))
     })
-    return { ...written, model: { provider, modelId } }
+    return { text, model: chosen, usage }
   } catch (err) {
     guard.check()
     const { runId, log } = context
-    const details = late.signal.aborted ? { timeout: SUMMARY_TIMEOUT } : toModelFault(err).details
-    log.warn({ runId, step: index, ...details }, 'no summary was written: messages are left out without one')
-    return undefined
+    const cause = late.signal.aborted ? { timeout: SUMMARY_TIMEOUT } : { code: codeOf(err) }
+    log.warn({ runId, step: index, ...cause }, 'no summary was written: messages are left out without one')
+    return usage === undefined ? {} : { model: chosen, usage }
   } finally {
     clearTimeout(timer)
   }

@@ -4,8 +4,11 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt
 } from '@ai-sdk/provider'
-import { addUsage, isBlank, unlessAborted, ZERO_USAGE, type Usage } from '@svc/contract'
-import { ModelAnswer } from '../models/model-answer.ts'
+import { isBlank, type Usage } from '@svc/contract'
+import { RUN_ERR_MODEL_FAILED } from '../errors.ts'
+import { ChildGuard, type ModelGuard } from '../guards/guard.ts'
+import type { ModelHost } from '../models/call-report.ts'
+import { ModelStep } from '../models/model-step.ts'
 import { appendMessage } from '../models/prompt-content.ts'
 import { tokensOfMessage } from './estimate-tokens.ts'
 import { SITUATION, toSummary, withoutTags } from './situation.ts'
@@ -13,6 +16,9 @@ import { SITUATION, toSummary, withoutTags } from './situation.ts'
 /** What a summary is made of. */
 export interface SummaryRequest {
   readonly model: LanguageModelV4
+  /** The run whose call it is, and the step that follows. */
+  readonly host: Pick<ModelHost, 'context' | 'events' | 'retry'>
+  readonly index: number
   /** The summary of what came before. */
   readonly before: string | undefined
   /** Oldest first. */
@@ -24,13 +30,10 @@ export interface SummaryRequest {
   readonly maxTokens: number
   /** Estimated tokens that the model reads and writes at once. */
   readonly window: number
+  /** Ends the calls. */
   readonly signal: AbortSignal
-}
-
-/** A summary, and what it has cost. */
-export interface WrittenSummary {
-  readonly text: string
-  readonly usage: Usage | undefined
+  /** Called with the tokens of each call, also of one that fails. */
+  onUsage(usage: Usage): void
 }
 
 const SYSTEM =
@@ -43,28 +46,35 @@ const CHARACTERS = 8
 
 /**
  * Has a model write a summary: by one call, or by one after the other where the messages do not fit.
- * @throws the error of the model, the reason of the signal, or an error if it wrote nothing
+ * @throws RUN_ERR_MODEL_…, the reason of the signal, or RUN_ERR_MODEL_FAILED if it wrote nothing
  */
-export async function writeSummary(request: SummaryRequest): Promise<WrittenSummary> {
-  let { before: text } = request
-  let usage: Usage | undefined
+export async function writeSummary(request: SummaryRequest): Promise<string> {
+  let text = request.before
   for (const part of inParts(request)) {
-    const answer = await unlessAborted(request.signal, () => ask(request, text, part))
-    if (answer.usage !== undefined) usage = addUsage(usage ?? ZERO_USAGE, answer.usage)
-    text = withoutTags(answer.text)
+    text = withoutTags(await ask(request, text, part))
       .slice(0, request.maxTokens * CHARACTERS)
       .toWellFormed()
       .trim()
-    if (isBlank(text)) throw new Error('the model wrote no summary')
+    if (isBlank(text)) throw new RUN_ERR_MODEL_FAILED()
   }
-  return { text: text ?? '', usage }
+  return text ?? ''
 }
 
+/** A call for a summary: the time that it has is bounded as a whole. */
+class SummaryGuard extends ChildGuard implements ModelGuard {
+  expectFirstToken(): void {}
+  expectToken(): void {}
+  expectNothing(): void {}
+}
+
+const NO_TOOLS = { get: () => undefined }
+const LONG_ENOUGH = new Error('the summary is longer than it may be')
+
 async function ask(
-  { model, asked, instructions, maxTokens, signal }: SummaryRequest,
+  { model, host, index, asked, instructions, maxTokens, window, signal, onUsage }: SummaryRequest,
   before: string | undefined,
   said: string
-): Promise<ModelAnswer> {
+): Promise<string> {
   const prompt: LanguageModelV4Message[] = []
   appendMessage(prompt, {
     role: 'system',
@@ -73,19 +83,36 @@ async function ask(
   const texts = [
     before === undefined ? 'There is no summary yet.' : `The summary so far:\n${before}`,
     `The conversation continues:\n${said}`,
-    ...(asked === undefined ? [] : [`The user asks now:\n${toText(asked)}`]),
+    // In what the other parts leave of the window.
+    ...(asked === undefined ? [] : [`The user asks now:\n${toText(asked).slice(0, window / 3)}`]),
     `Write the new summary, in at most ${maxTokens} tokens.`
   ]
   appendMessage(prompt, { role: 'user', content: [{ type: 'text', text: texts.join('\n\n') }] })
-  const options: LanguageModelV4CallOptions = { prompt, maxOutputTokens: maxTokens, abortSignal: signal }
-  const { stream } = await model.doStream(options)
-  const answer = new ModelAnswer()
-  const most = maxTokens * CHARACTERS
-  for await (const part of stream) {
-    answer.take(part)
-    if (answer.text.length > most) break
+  const guard = new SummaryGuard(signal)
+  const options: LanguageModelV4CallOptions = {
+    prompt,
+    maxOutputTokens: maxTokens,
+    abortSignal: guard.signal
   }
-  return answer
+  // What it calls is no call of the run.
+  const scope = { ...host, approval: 'never', callIds: new Set<string>(), providerCalls: new Map() } as const
+  const call = { host: scope, model, options, tools: NO_TOOLS, index, purpose: 'memory' } as const
+  const step = new ModelStep(call, guard)
+  let text = ''
+  try {
+    await step.pushTo((part) => {
+      if (part.type === 'text') text += part.text
+      if (text.length > maxTokens * CHARACTERS) throw LONG_ENOUGH
+      return undefined
+    })
+  } catch (err) {
+    if (err !== LONG_ENOUGH) throw err
+  } finally {
+    guard.close()
+    const { usage } = step
+    if (usage !== undefined) onUsage(usage)
+  }
+  return text
 }
 
 /** The messages as texts, each of which a model reads at once. */

@@ -23,7 +23,10 @@ const modelCall = {
   step: Type.Integer(),
   attempt: Type.Integer(),
   provider: Type.String(),
-  model: Type.String()
+  model: Type.String(),
+  purpose: Type.Optional(
+    Type.Literal('memory', { description: 'The call writes the summary of a conversation, and is no step' })
+  )
 }
 
 /** Payload schemas of all events on the bus, by event name. */

@@ -251,6 +251,21 @@ function recordRecalls(bus: EventBus, provider: MeterProvider): () => void {
   )
 }
 
+/** Counts compactions until the returned function is called. */
+function recordCompactions(bus: EventBus, provider: MeterProvider): () => void {
+  const compactions = provider.getMeter('@svc/runtime').createCounter('svc.context.compactions', {
+    description: 'Number of prompts that were compacted',
+    unit: '{compaction}'
+  })
+  return bus.on('context.compacted', ({ kind, name, reason, summarised }) =>
+    compactions.add(1, {
+      [kind === 'agent' ? 'gen_ai.agent.name' : 'gen_ai.workflow.name']: name,
+      'svc.context.reason': reason,
+      'svc.context.summarised': summarised
+    })
+  )
+}
+
 function attributesOf({ name }: RuntimeEvents['voice.turn'] | RuntimeEvents['voice.interrupt']) {
   return { 'gen_ai.agent.name': name }
 }
@@ -356,7 +371,8 @@ export async function traceEvents(
     recordModelCalls(bus, meters, chatAttributes),
     recordRuns(bus, meters),
     recordCalls(bus, meters),
-    recordRecalls(bus, meters)
+    recordRecalls(bus, meters),
+    recordCompactions(bus, meters)
   ]
   return () => {
     for (const stop of stops) stop()
@@ -378,11 +394,16 @@ function browserAttributes({ action, args }: RuntimeEvents['browser.action']): A
 
 const modelCallId = ({ step, attempt }: Pick<ModelCall, 'step' | 'attempt'>) => `model ${step} ${attempt}`
 
-function chatAttributes({ provider, model }: Pick<ModelCall, 'provider' | 'model'>): Attributes {
+function chatAttributes({
+  provider,
+  model,
+  purpose
+}: Pick<ModelCall, 'provider' | 'model' | 'purpose'>): Attributes {
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': toProviderName(provider),
-    'gen_ai.request.model': model
+    'gen_ai.request.model': model,
+    ...defined({ 'svc.model.purpose': purpose })
   }
 }
 

@@ -333,9 +333,9 @@ export class ModelLoop implements ModelHost {
     const { applyCompaction, compactPrompt } = await import('../context/compact-prompt.ts')
     const { history } = this.#plan
     const { context, guard } = this.#host
-    const { turn, journal, events } = this
+    const { turn, journal, events, retry } = this
     const long = { reason, index, turn, asked: this.#asked, call: options, model, past: this }
-    const host = { history, window: this.#window, context, guard, events }
+    const host = { history, window: this.#window, context, guard, events, retry }
     const compaction = await compactPrompt(long, host, sink)
     if (compaction !== undefined) {
       this.#begun(applyCompaction(turn, compaction))

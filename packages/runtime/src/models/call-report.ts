@@ -37,6 +37,8 @@ export interface StepCall {
   readonly tools: Pick<ToolSet, 'get'>
   /** Of the step. */
   readonly index: number
+  /** `memory`: the call writes a summary, and is no step. */
+  readonly purpose?: 'memory' | undefined
   /** How many attempts an earlier process made; default 0. */
   readonly earlier?: number | undefined
   /** Parts of an earlier process that precede the step. */
@@ -141,8 +143,9 @@ export class CallReport {
   }
 
   #fields() {
-    const { index: step, model } = this.#call
-    return { step, attempt: this.#attempt, provider: model.provider, model: model.modelId }
+    const { index: step, model, purpose } = this.#call
+    const { provider, modelId } = model
+    return { step, attempt: this.#attempt, provider, model: modelId, ...defined({ purpose }) }
   }
 }
 

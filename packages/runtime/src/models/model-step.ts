@@ -99,6 +99,11 @@ export class ModelStep {
     return part
   }
 
+  /** The tokens of all attempts, as far as they were reported: also of a call that has failed. */
+  get usage(): Usage | undefined {
+    return this.answer.usage ?? this.#lost
+  }
+
   // Attempts of an earlier process count too.
   get #number(): number {
     return this.#attempt + (this.#call.earlier ?? 0)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { NumberedPart } from '@svc/contract'
 import { createInProcessStores } from '@svc/registry'
 import type { OverflowProvider } from '@svc/testing'
@@ -13,6 +14,8 @@ import {
   make,
   messagesOf
 } from '../helpers/listener.ts'
+
+const toJson = (value: unknown) => JSON.stringify(value)
 
 t.test('a session fits at any length, and its prompts have what was said', async (t) => {
   const { model, prompts, summaries } = listener()
@@ -89,6 +92,95 @@ t.test('usage and parts of a run have what its summaries cost', async (t) => {
     { model: { modelId: 'anthropic-model' } }
   )
 })
+
+t.test('what a compaction leaves out is what later turns leave out', async (t) => {
+  const { model, prompts } = listener({ window: 8_000 })
+  const engine = engineFor(t)
+  const agent = make(model, {
+    tools: [look(3_000)],
+    cache: false,
+    history: { window: 8_000, compact: { keep: 6, maxSummary: 256 } }
+  })
+  let compared = 0
+  let last: string[] = []
+  for (let turn = 1; turn <= 24; turn++) {
+    const from = prompts.length
+    const calls = turn % 4 === 0 ? `CALLS-${turn + 8}` : ''
+    const { compactions } = await ask(engine, agent, `FACT-${turn} ${'words '.repeat(300)} ${calls}`)
+    const [first, newest] = [prompts[from]!, prompts.at(-1)!].map((prompt) => prompt.map(toJson))
+    if (last.length > 0 && !compactions.some(({ index }) => index === 0)) {
+      // The question of a run whose first steps are gone stays in its own prompts only.
+      const begin = turn % 4 === 1 ? 1 : 0
+      t.ok(
+        isDeepStrictEqual(first!.slice(begin, last.length), last.slice(begin)),
+        `turn ${turn} goes on from the last one`
+      )
+      compared++
+    }
+    last = newest!
+  }
+  t.ok(compared >= 12, `${compared} turns`)
+})
+
+t.test('a prompt is compacted once after it was refused: a second refusal fails the run', async (t) => {
+  // It does not tell its window, which a third or fourth prompt would fit.
+  const { model, prompts } = listener({ window: 1_500, provider: 'amazon-bedrock' })
+  const writer = listener()
+  const engine = engineFor(t)
+  const agent = make(model, { history: { compact: { model: writer.model, maxSummary: 256 } } })
+  const messages = Array.from({ length: 40 }, (_, at) =>
+    at % 2 === 0
+      ? ({ role: 'user', content: `FACT-${at} ${'words '.repeat(150)}` } as const)
+      : ({ role: 'assistant', text: 'Noted.' } as const)
+  )
+  const run = await engine.start(agent, 'And now?', { messages })
+  await t.rejects(run.result(), { code: 'RUN_ERR_CONTEXT_OVERFLOW' })
+  t.equal(model.overflows, 2)
+  t.equal(prompts.length, 0)
+  t.equal(writer.summaries.length, 1)
+  const types: string[] = []
+  for await (const part of engine.parts(run.runId)) if (part.type !== 'data') types.push(part.type)
+  t.strictSame(types, ['start', 'step.start', 'compaction', 'step.start', 'error'])
+})
+
+t.test(
+  'a summary is a model call of its own: events, retries, and tokens also of calls that fail',
+  async (t) => {
+    let failures = 1
+    const { model, summaries } = listener({
+      window: 8_000,
+      summarise() {
+        if (failures-- > 0) throw Object.assign(new Error('lost'), { code: 'ECONNRESET' })
+        return { text: 'Known: nothing.' }
+      }
+    })
+    const engine = engineFor(t)
+    const calls: (string | undefined)[] = []
+    const failed: object[] = []
+    engine.events.on('model.call', ({ step, attempt, purpose }) =>
+      calls.push(`${step} ${attempt} ${purpose ?? 'model'}`)
+    )
+    engine.events.on('model.error', ({ purpose, error }) => failed.push({ purpose, code: error.code }))
+    const agent = make(model, {
+      history: { window: 8_000, compact: { maxSummary: 256 } },
+      retry: { baseDelay: 0 }
+    })
+    let compaction: Awaited<ReturnType<typeof ask>>['compactions'][number] | undefined
+    while (compaction === undefined) {
+      calls.length = 0
+      const asked = await ask(engine, agent, 'words '.repeat(500))
+      compaction = asked.compactions[0]
+      if (compaction !== undefined) {
+        const types = asked.parts.map(({ type }) => type)
+        t.equal(types.filter((type) => type === 'step.start').length, 1, 'the summary is no step')
+      }
+    }
+    t.strictSame(calls, ['0 1 memory', '0 2 memory', '0 1 model'])
+    t.strictSame(failed, [{ purpose: 'memory', code: 'RUN_ERR_MODEL_UNREACHABLE' }])
+    t.equal(summaries.length, 2)
+    t.match(compaction, { text: 'Known: nothing.', usage: { promptTokens: Number } })
+  }
+)
 
 for (const provider of [
   'anthropic',

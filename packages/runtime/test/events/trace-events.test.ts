@@ -153,6 +153,41 @@ t.test('cached and reasoning tokens, and the model that answered', async (t) => 
   t.match((await metrics())[0]?.dataPoints, [{ value: { sum: 10 } }, {}, { value: { sum: 10 } }, {}])
 })
 
+t.test('a summary is a span with its purpose, and a compaction is counted', async (t) => {
+  const { context, spans, metrics } = await traced(t, {
+    messages: [
+      { role: 'user', content: 'PROMPT '.repeat(1_000) },
+      { role: 'assistant', text: 'ANSWER' }
+    ]
+  })
+  const history = { window: 2_048, compact: { keep: 2, maxSummary: 256 } }
+  const { agent } = makeAgent(['ANSWER so far', 'ANSWER'], { history })
+  await agent.run('PROMPT', context)
+  t.strictSame(
+    spans().map(({ name, attributes }) => [name, attributes['svc.model.purpose'] ?? 'model']),
+    [
+      ['chat scripted', 'memory'],
+      ['chat scripted', 'model'],
+      ['invoke_agent tester', 'model']
+    ]
+  )
+  t.match(spans().at(-1)?.attributes, { 'gen_ai.usage.input_tokens': 20 }, 'the run has the tokens of both')
+  const compactions = (await metrics()).find(
+    ({ descriptor }) => descriptor.name === 'svc.context.compactions'
+  )
+  t.match(compactions?.dataPoints, [
+    {
+      value: 1,
+      attributes: {
+        'gen_ai.agent.name': 'tester',
+        'svc.context.reason': 'size',
+        'svc.context.summarised': true
+      }
+    }
+  ])
+  t.notMatch(JSON.stringify(spans().map(({ attributes, events }) => ({ attributes, events }))), SECRETS)
+})
+
 t.test('metrics of model calls', async (t) => {
   const { context, metrics } = await traced(t)
   await makeAgent({ text: ['a', 'b'] }).agent.run('Hi', context)
