@@ -1,6 +1,8 @@
 import {
+  defined,
   RUNNABLE_KINDS,
   type ChangedRunQuery,
+  type RunQuery,
   type RunScope,
   type RunStore,
   type RunSummary,
@@ -26,16 +28,23 @@ export function runListContract(test: TestStores): void {
     const wanted = made
       .filter(({ owner }) => owner === 'ada')
       .sort((a, b) => b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : -1))
-    const found: string[] = []
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await runs.list({ owner: 'ada', limit: 7, ...(cursor !== undefined && { cursor }) })
-      found.push(...page.runs.map(({ runId }) => runId))
-      cursor = page.nextCursor
+    const idsOf = async (order: RunQuery['order']) => {
+      const found: string[] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await runs.list({
+          owner: 'ada',
+          limit: 7,
+          ...defined({ order, cursor })
+        })
+        found.push(...page.runs.map(({ runId }) => runId))
+        cursor = page.nextCursor
+      }
+      return found
     }
-    t.same(
-      found,
-      wanted.map(({ runId }) => runId)
-    )
+    const ids = wanted.map(({ runId }) => runId)
+    t.same(await idsOf(undefined), ids)
+    t.same(await idsOf('desc'), ids)
+    t.same(await idsOf('asc'), ids.toReversed())
   })
 
   test('filters by status, kind and name', async (t, { runs, log }) => {

@@ -255,6 +255,35 @@ export function sessionIndexContract(t: ContractTest, make: MakeStore<IndexStore
     t.equal(idsOf((await all()).sessions).includes('c'), false)
   })
 
+  test('a page continues where the last session of the one before was, whatever became of it', async (t, stores) => {
+    const { sessionIndex, sessions } = stores
+    const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    for (const sessionId of all) {
+      const before = await sessionIndex.list({ ...own, limit: 1 })
+      await later(before.sessions[0]?.updatedAt ?? 0)
+      await enter(stores, { ...key, sessionId })
+    }
+    for (const order of ['asc', 'desc'] as const) {
+      const list = async (cursor?: string) =>
+        sessionIndex.list({ ...own, limit: 2, order, ...(cursor !== undefined && { cursor }) })
+      const everything = async () => idsOf((await sessionIndex.list({ ...own, order })).sessions)
+      const first = await list()
+      const last = first.sessions.at(-1)!
+      const rest = (await everything()).slice(2)
+      t.same(idsOf((await list(first.nextCursor!)).sessions), rest.slice(0, 2))
+
+      await later((await sessionIndex.list({ ...own, limit: 1 })).sessions[0]!.updatedAt)
+      await sessionIndex.update(last, { title: 'changed' })
+      t.same(idsOf((await list(first.nextCursor!)).sessions), rest.slice(0, 2), `${order}, changed`)
+
+      const [, removed] = (await list()).sessions
+      const { nextCursor } = await list()
+      const left = (await everything()).slice(2)
+      await sessions.remove(removed!)
+      t.same(idsOf((await list(nextCursor!)).sessions), left.slice(0, 2), `${order}, removed`)
+    }
+  })
+
   test('refuses cursors of other lists', async (t, stores) => {
     for (let index = 0; index < 3; index++) await enter(stores, { ...key, sessionId: `${index}` })
     await stores.sessions.append(key, 'turn', turn('x'))

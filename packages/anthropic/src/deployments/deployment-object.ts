@@ -1,6 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { isTerminalStatus, MetadataValueSchema, RunMetadataSchema } from '@svc/contract'
-import { labelOf, toRunnableId, upcomingInstants, type OwnedSchedule, type ScheduledRun } from '@svc/surface'
+import {
+  labelOf,
+  toRunnableId,
+  upcomingInstants,
+  type OwnedSchedule,
+  type ScheduledRun,
+  type WireSurface
+} from '@svc/surface'
 import { VERSION } from '../agents/agent-object.ts'
 import { ENVIRONMENT } from '../environments/environment-routes.ts'
 import { toUserBlocks } from '../projection/user-content.ts'
@@ -147,6 +154,16 @@ export type DeploymentUpdate = Static<typeof DeploymentUpdateSchema>
 /** True if a schedule is a deployment: its runs have new sessions, and it has no single instant. */
 export function isDeployment({ sessionId, at }: OwnedSchedule): boolean {
   return sessionId === undefined && at === undefined
+}
+
+/** True if the runs of a schedule are those of a deployment; one that was removed counts as such. @throws RUN_ERR_STORE */
+export async function isOfDeployment(
+  { runs: { schedules } }: Pick<WireSurface, 'runs'>,
+  scheduleId: string
+): Promise<boolean> {
+  if (!schedules.areKept) return false
+  const schedule = await schedules.get(scheduleId)
+  return schedule === undefined || isDeployment(schedule)
 }
 
 // Times of a schedule that are told in advance.

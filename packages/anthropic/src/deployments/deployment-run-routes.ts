@@ -18,6 +18,7 @@ import {
   DeploymentRunSchema,
   hasNoSession,
   isDecided,
+  isOfDeployment,
   toDeploymentRun,
   type DeploymentRun
 } from './deployment-object.ts'
@@ -64,7 +65,8 @@ export function deploymentRunRoutes(scope: FastifyInstance, surface: WireSurface
     { schema: get, exposeHeadRoute: false, ...kept },
     async ({ params: { deployment_run_id: id }, caller }, reply) => {
       const found = await findScheduledRun(surface, id, caller)
-      if (!isDecided(found)) throw new RUN_ERR_NOT_FOUND(id)
+      const isShown = isDecided(found) && (await isOfDeployment(surface, found.scheduleId))
+      if (!isShown) throw new RUN_ERR_NOT_FOUND(id)
       return sendJson(replies, reply, toDeploymentRun(found))
     }
   )
@@ -78,6 +80,13 @@ async function listDeploymentRuns(
 ): Promise<{ data: DeploymentRun[]; next_page: string | null }> {
   const { deployment_id: scheduleId, has_error: wantsError, trigger_type: trigger } = filter
   const list = ['deployment runs', filter]
+  const known = new Map<string, Promise<boolean>>()
+  // Reads each schedule once.
+  const isShown = (id: string) => {
+    const found = known.get(id) ?? isOfDeployment(surface, id)
+    known.set(id, found)
+    return found
+  }
   const { items, next } = await listScheduledRuns(surface, caller, {
     scheduleId,
     limit,
@@ -85,7 +94,8 @@ async function listDeploymentRuns(
     shows(each) {
       if (!isDecided(each) || !isCreatedWithin(each.run.createdAt, filter)) return false
       if (wantsError !== undefined && (wantsError === 'true') !== hasNoSession(each)) return false
-      return trigger === undefined || (trigger === 'manual') === (each.instant === undefined)
+      if (trigger !== undefined && (trigger === 'manual') !== (each.instant === undefined)) return false
+      return isShown(each.scheduleId)
     }
   })
   return { data: items.map(toDeploymentRun), next_page: next === null ? null : toCursor(list, next) }

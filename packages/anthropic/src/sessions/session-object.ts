@@ -1,7 +1,7 @@
 import { type Principal, type StoredSession, type Usage } from '@svc/contract'
 import { readConversation, scheduleOfSession, toRunnableId, type WireSurface } from '@svc/surface'
 import { toSessionAgent, toThreadAgent } from '../agents/agent-object.ts'
-import { isDeployment } from '../deployments/deployment-object.ts'
+import { isOfDeployment } from '../deployments/deployment-object.ts'
 import { ENVIRONMENT } from '../environments/environment-routes.ts'
 import { toModelUsage } from '../projection/outcomes.ts'
 import { readSettings, type ManagedSettings } from './session-settings.ts'
@@ -45,11 +45,7 @@ export async function toSessionObject(
 // A schedule of another wire may have a session for all its runs.
 async function deploymentOf(surface: WireSurface, stored: StoredSession): Promise<string | null> {
   const scheduleId = await scheduleOfSession(surface, stored)
-  if (scheduleId === undefined) return null
-  const { schedules } = surface.runs
-  if (!schedules.areKept) return null
-  const schedule = await schedules.get(scheduleId)
-  return schedule === undefined || isDeployment(schedule) ? scheduleId : null
+  return scheduleId !== undefined && (await isOfDeployment(surface, scheduleId)) ? scheduleId : null
 }
 
 /** Whether a session runs, or waits for its user. */

@@ -175,6 +175,10 @@ t.test('each run begins a session, by its time and by hand', async (t) => {
   let found = await refusalOf(sessions.retrieve('s'))
   while (found !== 'not refused') found = await refusalOf(sessions.retrieve('s'))
   t.equal((await sessions.retrieve('s')).deployment_id, null)
+  const [foreign] = (await runs.list({ metadata: { key: 'scheduleId', value: scheduleId }, limit: 1 })).runs
+  t.equal((await ids({})).length, 3, 'and its runs are none of deployments')
+  t.same(await ids({ deployment_id: scheduleId }), [])
+  t.equal(await refusalOf(deploymentRuns.retrieve(foreign!.runId)), '404 RUN_ERR_NOT_FOUND')
   const faults = await findTypeFaults(
     { BetaManagedAgentsDeploymentRun: [manual, scheduled] },
     [RUN],

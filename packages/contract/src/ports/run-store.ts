@@ -106,8 +106,8 @@ export interface StepRecord {
 }
 
 /**
- * Selects runs; they are listed newest first, with `since` last changed first. A page looks at a bounded number of runs: it may be short, even
- * empty, before the last one.
+ * Selects runs; they are listed by their creation, with `since` by their last change. A page looks at a bounded number of runs: it may be short,
+ * even empty, before the last one.
  */
 export interface RunQuery {
   scope?: RunScope
@@ -119,6 +119,8 @@ export interface RunQuery {
   metadata?: MetadataFilter
   /** Only runs that changed then or later; milliseconds since the epoch. Fast with an `owner` only. */
   since?: number
+  /** Default `desc`, the newest first. */
+  order?: 'asc' | 'desc'
   /** At most this many; 1–1,000. */
   limit: number
   /** The `nextCursor` of the previous page, or `formatRunCursor` of a run on it, by its `createdAt`, with `since` by its `updatedAt`. */

@@ -35,6 +35,7 @@ import { isIn } from './session-rows.ts'
 
 /** The column by which a list is in order. */
 export type Time = 'created_at' | 'updated_at'
+type Order = NonNullable<RunQuery['order']>
 
 type Source = RunSources[keyof Omit<RunSources, 'maxScanned'>]
 
@@ -92,11 +93,11 @@ export async function findByStartKey(
   return row && (await toSummaries(db, [row]))[0]
 }
 
-/** A page of runs, newest first, with `since` last changed first. @throws REG_ERR_BAD_CURSOR */
+/** A page of runs by their creation, with `since` by their last change. @throws REG_ERR_BAD_CURSOR */
 export async function listRuns(
   db: Kysely<Tables>,
   sources: RunSources,
-  { scope, owner, status, kind, name, metadata, since, limit, cursor }: RunQuery
+  { scope, owner, status, kind, name, metadata, since, order, limit, cursor }: RunQuery
 ): Promise<RunPage> {
   const time = since === undefined ? 'created_at' : 'updated_at'
   const labeled = owner === undefined || metadata === undefined ? 'run' : sources.labeled
@@ -108,7 +109,7 @@ export async function listRuns(
     all = all.where('metadata', 'is not', null)
   if (labeled !== 'run') all = all.where(isLabeled(db, from, { owner: owner!, metadata: metadata! }))
   if (since !== undefined) all = all.where('updated_at', '>=', since)
-  if (cursor !== undefined) all = all.where(isAfter(time, cursor))
+  if (cursor !== undefined) all = all.where(isAfter(time, cursor, order))
   if (isOther(status) && (from === 'run_end' || owner === undefined)) all = all.where(isNotCompleted)
   const filter: Filter = (some) => {
     if (scope !== undefined) some = some.where(isIn(scope))
@@ -123,7 +124,7 @@ export async function listRuns(
     ...(status === undefined || from === 'run_metadata' ? [] : (['status'] as const)),
     ...(metadata && from === 'run' ? (['metadata'] as const) : [])
   ]
-  const page = await readPage(db, sources, { all, filter, columns, time }, limit)
+  const page = await readPage(db, sources, { all, filter, columns, time, order }, limit)
   if (metadata === undefined) return page
   return { ...page, runs: page.runs.filter((run) => hasMetadata(run.metadata, metadata)) }
 }
@@ -288,9 +289,10 @@ export async function listLeftRuns(db: Kysely<Tables>, { limit, cursor }: LeftQu
   }
 }
 
-function isAfter(time: Time, cursor: string) {
+function isAfter(time: Time, cursor: string, order: Order = 'desc') {
   const { at, runId } = parseRunCursor(cursor)
-  return (run: Expressions) => run(run.refTuple(time, 'run_id'), '<', run.tuple(at, runId))
+  const is = order === 'asc' ? '>' : '<'
+  return (run: Expressions) => run(run.refTuple(time, 'run_id'), is, run.tuple(at, runId))
 }
 
 type Runs = SelectQueryBuilder<Tables, 'run', object>
@@ -305,23 +307,24 @@ interface Listed {
   /** What that needs, beside what every list has. */
   readonly columns: readonly ('status' | 'metadata' | 'error')[]
   readonly time: Time
+  readonly order?: Order | undefined
 }
 
 // Filters only so many runs, so that no page reads a whole index for a few.
 function scanned(
   db: Kysely<Tables>,
   { maxScanned }: RunSources,
-  { all, filter, columns, time }: Listed
+  { all, filter, columns, time, order }: Listed
 ): Runs {
   if (maxScanned === Infinity) return filter(all)
-  const some = inOrder(all, time)
+  const some = inOrder(all, time, order)
     .select(['run_id', time, 'registry', 'kind', 'name', ...columns])
     .limit(maxScanned)
   return filter(db.selectFrom(some.as('run')) as Runs)
 }
 
-function inOrder(runs: Runs, time: Time): Runs {
-  return runs.orderBy(time, 'desc').orderBy('run_id', 'desc')
+function inOrder(runs: Runs, time: Time, order: Order = 'desc'): Runs {
+  return runs.orderBy(time, order).orderBy('run_id', order)
 }
 
 // An index covers the ids; other columns would be read from the table for every candidate.
@@ -331,15 +334,15 @@ async function readPage(
   listed: Listed,
   limit: number
 ): Promise<RunPage> {
-  const { all, time } = listed
-  const ids = inOrder(scanned(db, sources, listed), time)
+  const { all, time, order = 'desc' } = listed
+  const ids = inOrder(scanned(db, sources, listed), time, order)
     .select('run_id')
     .limit(limit + 1)
-  const found = await readRows(db, ids, time)
+  const found = await readRows(db, ids, time, order)
   const { page, nextCursor } = pageOf(found, limit, (row) => ({ at: row[time], runId: row.run_id }))
   const runs = await toSummaries(db, page)
   if (nextCursor !== null || sources.maxScanned === Infinity) return { runs, nextCursor }
-  const [end] = await inOrder(all, time)
+  const [end] = await inOrder(all, time, order)
     .select(['run_id', time])
     .offset(sources.maxScanned - 1)
     .limit(1)
@@ -347,24 +350,25 @@ async function readPage(
   if (end === undefined) return { runs, nextCursor }
   // New runs may have moved the end towards the beginning of the page.
   const last = page.at(-1)
-  const isBefore =
+  const isOlder =
     last !== undefined && (last[time] < end[time] || (last[time] === end[time] && last.run_id < end.run_id))
-  const { [time]: at, run_id: runId } = isBefore ? last : end
+  const { [time]: at, run_id: runId } = isOlder && order === 'desc' ? last : end
   return { runs, nextCursor: formatRunCursor({ at, runId }) }
 }
 
 function readRows(
   db: Kysely<Tables>,
   ids: SelectQueryBuilder<Tables, 'run', { run_id: string }>,
-  time: Time
+  time: Time,
+  order: Order
 ): Promise<ListedRow[]> {
   const listed = LISTED.map((column) => `run.${column}` as const)
   return db
     .selectFrom('run')
     .innerJoin(ids.as('page'), 'page.run_id', 'run.run_id')
     .select(listed)
-    .orderBy(`run.${time}`, 'desc')
-    .orderBy('run.run_id', 'desc')
+    .orderBy(`run.${time}`, order)
+    .orderBy('run.run_id', order)
     .execute()
 }
 

@@ -1,5 +1,6 @@
 import {
   defined,
+  type Awaitable,
   type Principal,
   type RunMetadata,
   type RunSummary,
@@ -16,6 +17,7 @@ import { toRunnableId } from '../access/runnable-id.ts'
 import type { WireSurface } from '../open-surface.ts'
 import { beginSession } from './find-session.ts'
 import { sendMessage } from './send-message.ts'
+import type { ListOrder } from './session-turns.ts'
 
 type Asking = Pick<FastifyRequest, 'caller' | 'headers' | 'log'>
 
@@ -76,7 +78,7 @@ export interface PickedList<T> {
   readonly limit: number
   /** The cursor of the item before the page; default: the page is the first one. */
   readonly cursor?: string | undefined
-  readonly shows: (item: T) => boolean
+  readonly shows: (item: T) => Awaitable<boolean>
 }
 
 /** A page of what a wire shows; `next` is the cursor of the page after it, null if there is none. */
@@ -166,14 +168,22 @@ export async function scheduleOfSession(
   return run && toScheduledRun(run)?.scheduleId
 }
 
+/** Selects runs of schedules. */
+export interface ScheduledRunList extends PickedList<ScheduledRun> {
+  /** Default: the runs of all. */
+  readonly scheduleId?: string | undefined
+  /** Default `desc`. */
+  readonly order?: ListOrder | undefined
+}
+
 /**
- * The caller's runs of a schedule, or of all, newest first. Those that are no longer kept are missing.
+ * The caller's runs of a schedule, or of all, by default newest first. Those that are no longer kept are missing.
  * @throws REG_ERR_BAD_CURSOR, RUN_ERR_STORE
  */
 export function listScheduledRuns(
   { runs, exposed }: Pick<WireSurface, 'runs' | 'exposed'>,
   { sub: owner }: Principal,
-  { scheduleId, shows, ...query }: PickedList<ScheduledRun> & { readonly scheduleId?: string | undefined }
+  { scheduleId, order, shows, ...query }: ScheduledRunList
 ): Promise<PickedPage<ScheduledRun>> {
   const metadata = scheduleId === undefined ? undefined : { key: 'scheduleId', value: scheduleId }
   return pick({
@@ -185,7 +195,7 @@ export function listScheduledRuns(
         owner,
         scope: exposed.scope(),
         limit,
-        ...defined({ metadata, cursor })
+        ...defined({ metadata, order, cursor })
       })
       return { items: page.runs.flatMap((run) => toScheduledRun(run) ?? []), nextCursor: page.nextCursor }
     }
@@ -242,7 +252,7 @@ async function pick<T>({ limit, cursor, shows, cursorOf, read }: Picking<T>): Pr
   for (let reads = 0; reads < MAX_READS; reads++) {
     const page = await read(Math.min(limit + 1, 1_000), at)
     for (const item of page.items) {
-      if (!shows(item)) continue
+      if (!(await shows(item))) continue
       if (items.length === limit) return { items, next: cursorOf(items.at(-1)!) }
       items.push(item)
     }

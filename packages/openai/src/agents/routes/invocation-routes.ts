@@ -2,7 +2,7 @@ import { codeOf, type Principal } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { cursorOfScheduledRun, findScheduledRun, listScheduledRuns, runSchedule } from '@svc/surface'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { OPENAI_ERR_BAD_CURSOR, OPENAI_ERR_UNSUPPORTED } from '../../errors.ts'
+import { OPENAI_ERR_BAD_CURSOR } from '../../errors.ts'
 import type { Surface } from '../../surface.ts'
 import { toInvocation } from '../projection/automations.ts'
 import type { Invocation } from '../wire/automation-schemas.ts'
@@ -76,14 +76,14 @@ async function findInvocation(surface: Surface, automationId: string, runId: str
   return found
 }
 
-/** @throws OPENAI_ERR_UNSUPPORTED, OPENAI_ERR_BAD_CURSOR, RUN_ERR_SCHEDULE_NOT_FOUND, RUN_ERR_STORE */
+/** @throws OPENAI_ERR_BAD_CURSOR, RUN_ERR_SCHEDULE_NOT_FOUND, RUN_ERR_STORE */
 async function listInvocations(surface: Surface, id: string, query: PageQuery, caller: Principal) {
   const { after, limit, order } = toPageQuery(query)
-  if (order === 'asc') throw new OPENAI_ERR_UNSUPPORTED('invocations in ascending order')
   const automation = await findAutomation(surface, id, caller)
   const last = after === undefined ? undefined : await findAfter(surface, id, after, caller)
   const { items, next } = await listScheduledRuns(surface, caller, {
     scheduleId: id,
+    order,
     limit,
     cursor: last && cursorOfScheduledRun(last),
     shows: () => true

@@ -123,9 +123,9 @@ function newestFirst(a: Begun, b: Begun): number {
   return b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
 }
 
-/** Lists a page of runs, newest first, with `since` last changed first; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
+/** Lists a page of runs by their creation, with `since` by their last change; summarizes only those on the page. @throws REG_ERR_BAD_CURSOR */
 function listRuns(kept: Iterable<KeptRun>, query: RunQuery): RunPage {
-  const { scope, owner, status, kind, name, metadata, since, limit, cursor } = query
+  const { scope, owner, status, kind, name, metadata, since, order, limit, cursor } = query
   const after = cursor === undefined ? undefined : parseRunCursor(cursor)
   const isInScope = scope === undefined ? () => true : createScopeFilter(scope)
   const found: KeptRun[] = []
@@ -139,7 +139,7 @@ function listRuns(kept: Iterable<KeptRun>, query: RunQuery): RunPage {
     if (metadata !== undefined && !hasMetadata(head.metadata, metadata)) continue
     if (isInScope(head)) found.push(run)
   }
-  return toPage(found, since === undefined ? 'createdAt' : 'updatedAt', limit, after)
+  return toPage(found, since === undefined ? 'createdAt' : 'updatedAt', limit, after, order)
 }
 
 /** Lists a page of runs, last changed first, with the total of all pages. @throws REG_ERR_BAD_CURSOR */
@@ -223,11 +223,13 @@ function toPage(
   found: readonly KeptRun[],
   time: 'createdAt' | 'updatedAt',
   limit: number,
-  after: RunPosition | undefined
+  after: RunPosition | undefined,
+  direction: RunQuery['order'] = 'desc'
 ): RunPage {
+  const sign = direction === 'desc' ? 1 : -1
   // Negative if the run precedes the position.
   const order = ({ head }: KeptRun, at: number, runId: string) =>
-    at - head[time] || (head.runId < runId ? 1 : head.runId > runId ? -1 : 0)
+    sign * (at - head[time] || (head.runId < runId ? 1 : head.runId > runId ? -1 : 0))
   const first: KeptRun[] = []
   // Recently ended runs come last in `found`; iterating from the end, most runs are past the page.
   for (let index = found.length - 1; index >= 0; index--) {
