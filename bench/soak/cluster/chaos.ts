@@ -109,7 +109,7 @@ export async function runChaos(given: ChaosOptions): Promise<Chaos> {
       misfired,
       poisoned,
       steps: findRepeated(readEffects(cluster.effects), steps, leases, cluster.stops),
-      takeovers: findTakeovers(leases, await audit.nodes(), cluster.timeline, options.lease.ttl),
+      takeovers: findTakeovers(leases, await audit.nodes(), cluster, options.lease),
       silences: findSilences(watched, faults.broken),
       stale: await audit.stale(),
       displaced: await audit.displaced(),

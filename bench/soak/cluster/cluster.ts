@@ -23,6 +23,8 @@ export interface Cluster {
   readonly timeline: Timeline
   /** When processes were stopped. */
   readonly stops: Timeline
+  /** When connections to the database were ended: `connections`. */
+  readonly cuts: Timeline
   /** The file of effects. */
   readonly effects: string
   /** The file of what models were shown. */
@@ -47,6 +49,7 @@ export function createCluster({
   for (const file of [effects, shown]) writeFileSync(file, '')
   const timeline = new Timeline()
   const stops = new Timeline()
+  const cuts = new Timeline()
   timeline.record('database', true)
   const nodes = clockShifts.map((clockShift, index) => {
     const name = String.fromCodePoint(97 + index)
@@ -68,6 +71,7 @@ export function createCluster({
     nodes,
     timeline,
     stops,
+    cuts,
     effects,
     shown,
     folder,

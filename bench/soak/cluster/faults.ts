@@ -140,7 +140,10 @@ export class Faults {
   // The database may be crashing.
   async #disconnect(): Promise<void> {
     this.counts.disconnections++
+    const { cuts } = this.#cluster
+    cuts.record('connections', false)
     await this.#audit.disconnectHalf().catch(() => {})
+    cuts.record('connections', true)
   }
 
   // A node that nothing else is done to; none if there is none.

@@ -1,5 +1,5 @@
 import type { Joined, Leased } from './audit.ts'
-import type { Timeline } from './timeline.ts'
+import type { Cluster, ClusterOptions } from './cluster.ts'
 
 /** How runs changed hands. */
 export interface Takeovers {
@@ -14,12 +14,15 @@ export interface Takeovers {
   readonly fromSilent: readonly string[]
 }
 
+// A node whose connections were all ended has so many milliseconds after its next beat to be back.
+const RETURNS_WITHIN = 1_000
+
 /** Finds the takeovers among the leases, which are in the order of runs and epochs. */
 export function findTakeovers(
   leases: readonly Leased[],
   nodes: readonly Joined[],
-  timeline: Timeline,
-  ttl: number
+  { timeline, cuts }: Pick<Cluster, 'timeline' | 'cuts'>,
+  { ttl, beat }: ClusterOptions['lease']
 ): Takeovers {
   const times: number[] = []
   const fromLiving: string[] = []
@@ -33,8 +36,10 @@ export function findTakeovers(
     const lostAt = gone?.goneAt ?? at
     const failed = [before.writer, 'database'].map((what) => timeline.lastFailure(what, lostAt - ttl, lostAt))
     const last = failed.filter((time) => time !== undefined)
+    const wasCut = cuts.lastFailure('connections', lostAt - ttl, lostAt) !== undefined
+    const limit = wasCut ? Math.min(ttl, beat + RETURNS_WITHIN) : ttl
     if (last.length === 0)
-      (gone?.silentFor && gone.silentFor > ttl ? fromSilent : fromLiving).push(
+      (gone?.silentFor && gone.silentFor > limit ? fromSilent : fromLiving).push(
         `${runId}: ${before.writer} → ${writer} at ${new Date(at).toISOString()}`
       )
     else times.push(at - Math.max(...last, before.at, timeline.reachableSince(at, before.writer)))

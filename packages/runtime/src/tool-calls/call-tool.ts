@@ -94,7 +94,11 @@ async function resumeCall<C extends ToolCall>(
   journal: CallJournal
 ): Promise<ToolOutcome<C>> {
   const recalled = await journal.recall(call)
-  if (recalled === undefined) return new ToolAttempt(call, calls).serve()
+  if (recalled === undefined) {
+    const waiting = journal.mayBegin()
+    if (isPromise(waiting)) await calls.guard.wait(waiting)
+    return new ToolAttempt(call, calls).serve()
+  }
   calls.emit(journal.replay(recalled))
   return recalled
 }

@@ -186,6 +186,11 @@ export class CallJournal {
     return found && { call, ...toOutcomeRecord(found.output, call) }
   }
 
+  /** Called before a call that is not recorded: another node may have taken the run while this one asked the store. */
+  mayBegin(): Awaitable<void> {
+    if (this.#resumed) return this.#journal.mayContinue()
+  }
+
   /** The part of a recalled outcome. */
   replay(outcome: ToolOutcome): YieldedPart {
     return this.#journal.replay(toOutcomePart(outcome))

@@ -1,7 +1,9 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
-import type { NumberedPart, RunEngine, ToolCall } from '@svc/registry'
+import { createRunEngine, type NumberedPart, type RunEngine, type ToolCall } from '@svc/registry'
 import { Agent, defineTool, Team, type Tool } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
+import { createTestCluster, type TestNode } from '@svc/testing'
 import t from 'tap'
 import { survive, type Survived } from '../helpers/crashing.ts'
 
@@ -203,4 +205,62 @@ t.test('a member that fails, and one that is no agent, are handled as in an unbr
       )
     }
   )
+})
+
+t.test('a node that loses a run while it reads what was recorded begins no call', async (t) => {
+  const done: string[] = []
+  const began = Promise.withResolvers<void>()
+  const { join } = createTestCluster()
+  const [first, second, third] = [join(), join(), join()]
+  const agentOn = (node: string) => {
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks',
+      input: Empty,
+      idempotent: true,
+      execute() {
+        done.push(node)
+        began.resolve()
+        return node === 'first' ? new Promise(() => {}) : 'seen'
+      }
+    })
+    return calling(look)
+  }
+  const serve = async (name: string, { stores }: TestNode, readStep = stores.runs.readStep) => {
+    const engine = createRunEngine({
+      stores: { ...stores, runs: { ...stores.runs, readStep } },
+      drainTimeout: 0
+    })
+    t.teardown(() => engine.close())
+    const agent = agentOn(name)
+    await engine.resume(agent)
+    await engine.recover()
+    return { engine, agent }
+  }
+  const begun = await serve('first', first)
+  const run = await begun.engine.start(begun.agent, 'x')
+  run.result().catch(() => {})
+  await began.promise
+
+  const asked = Promise.withResolvers<void>()
+  const reads = Promise.withResolvers<void>()
+  await serve('second', second, async (runId, key) => {
+    const found = await second.stores.runs.readStep(runId, key)
+    if (!key.includes('#call')) return found
+    asked.resolve()
+    await reads.promise
+    return found
+  })
+  first.loseContact()
+  first.declareDead()
+  await asked.promise
+  second.loseContact()
+  second.declareDead()
+  const { engine } = await serve('third', third)
+  for await (const { type } of engine.parts(run.runId)) if (type === 'finish') break
+  reads.resolve()
+  for (let count = 0; count < 50; count++) await turn()
+  await second.regainContact()
+  for (let count = 0; count < 50; count++) await turn()
+  t.same(done, ['first', 'third'])
 })
