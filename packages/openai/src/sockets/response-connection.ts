@@ -13,7 +13,7 @@ import { KeptResponses } from './kept-responses.ts'
 import { ResponseLane, type LaneConnection, type QueuedCreate } from './response-lane.ts'
 import { SharedFrames } from './shared-frames.ts'
 import { readCreate, readFrame, streamIdOf, toErrorEvent } from './socket-events.ts'
-import { isSteering, readSteer, toSteerFailure, type SentSteer } from './steering.ts'
+import { HeldSteers, isSteering, readSteer, toSteerFailure, type SentSteer } from './steering.ts'
 
 /** Frames of a connection in a second. */
 const PER_SECOND = 100
@@ -35,6 +35,7 @@ export class ResponseConnection implements LaneConnection {
   readonly request: FastifyRequest
   readonly frames: SharedFrames
   readonly kept: KeptResponses
+  readonly steers: HeldSteers
   readonly #socket: FrameSocket
   readonly #rate = new FrameRate(PER_SECOND)
   readonly #lanes = new Map<string | undefined, ResponseLane>()
@@ -50,6 +51,7 @@ export class ResponseConnection implements LaneConnection {
     this.#socket = new FrameSocket(ws, surface.heartbeat)
     this.frames = new SharedFrames(this.#socket)
     this.kept = new KeptResponses(surface.bodyLimit)
+    this.steers = new HeldSteers(surface.bodyLimit)
     this.#timers = [
       setTimeout(() => void this.#close(new OPENAI_ERR_CONNECTION_LIMIT(), CLOSE.restart), LIFETIME).unref(),
       onExpiry(request.caller, () => void this.#close(new OPENAI_ERR_TOKEN_EXPIRED(), CLOSE.unauthorized))
@@ -107,7 +109,7 @@ export class ResponseConnection implements LaneConnection {
         throw err
       })
     }
-    if (isSteering(value)) return this.#steer(value)
+    if (isSteering(value)) return this.#steer(value, frame.byteLength)
     this.#queue(streamIdOf(value), frame.byteLength, () => readCreate(value))
   }
 
@@ -121,11 +123,11 @@ export class ResponseConnection implements LaneConnection {
     lane.add({ bytes, read })
   }
 
-  #steer(sent: SentSteer): void {
+  #steer(sent: SentSteer, bytes: number): void {
     const target = [...this.#lanes.values()].find(
       ({ responseId }) => responseId === sent.previous_response_id
     )
-    const steer = readSteer(sent)
+    const steer = readSteer(sent, bytes)
     if (steer === undefined) return this.frames.send(toSteerFailure(sent, 'invalid_input'), target?.streamId)
     if (target !== undefined) return target.steer(steer)
     const isOver = this.#ended.includes(steer.previous_response_id)

@@ -13,7 +13,14 @@ import { toResponseObject, toResponseUsage } from '../wire/response-object.ts'
 import type { KeptResponses } from './kept-responses.ts'
 import type { SharedFrames } from './shared-frames.ts'
 import type { CreateEvent } from './socket-events.ts'
-import { toAccepted, toSteeredItems, toSteerFailure, type AcceptedSteer } from './steering.ts'
+import {
+  toAccepted,
+  toPending,
+  toSteeredItems,
+  toSteerFailure,
+  type AcceptedSteer,
+  type HeldSteers
+} from './steering.ts'
 
 /** Messages that wait for the end of a response. */
 const MAX_STEERS = 16
@@ -34,6 +41,7 @@ export interface LaneConnection {
   readonly request: FastifyRequest
   readonly frames: SharedFrames
   readonly kept: KeptResponses
+  readonly steers: HeldSteers
   /** False once the client has left. */
   isOpen(): boolean
   /** True if no further response begins. */
@@ -83,7 +91,8 @@ export class ResponseLane {
   /** Takes a message for the response under way, which the next one delivers. */
   steer(steer: AcceptedSteer): void {
     if (!this.#isSteerable) return this.#send(toSteerFailure(steer, 'steering_not_supported'))
-    if (this.#steers.length >= MAX_STEERS) return this.#send(toSteerFailure(steer, 'too_many_pending_steers'))
+    if (this.#steers.length >= MAX_STEERS || !this.#connection.steers.add(steer))
+      return this.#send(toSteerFailure(steer, 'too_many_pending_steers'))
     this.#steers.push(steer)
     this.#send(toAccepted(steer))
   }
@@ -133,8 +142,9 @@ export class ResponseLane {
         for (const steer of steers)
           this.#send(toSteerFailure(steer, 'successor_creation_failed', (err as Error).message))
     } finally {
+      connection.steers.remove(steers)
       this.#leave = this.#cancel = undefined
-      // A response that failed, or waits for outputs, has no next one by itself.
+      // A response that failed has no next one by itself.
       this.#isSteerable = false
       this.#refuse(this.#steers)
       this.#steers = []
@@ -142,12 +152,13 @@ export class ResponseLane {
   }
 
   async #respond(body: ResponseBody, bytes: number): Promise<void> {
-    const { surface, request, kept } = this.#connection
+    const { surface, request, kept, steers } = this.#connection
     const asking = this.#ask(body)
     const place = await findPlace(surface, asking)
     const asked = { id: toResponseId(place), parameters: toParameters(body) }
     this.#id = asked.id
     this.#isSteerable = !body.conversation
+    if (body.previous_response_id) this.#steers = [...steers.resume(body.previous_response_id)]
     const builder = new ResponseBuilder(viewIn(surface, request), asked)
     const projection = new ResponseStream(builder, asked.id, { framing: LINES })
     const { runs, heartbeat } = surface
@@ -157,7 +168,18 @@ export class ResponseLane {
     this.#keep(builder, body, place.isWhole, bytes + projection.size)
     this.#isSteerable = false
     const isOver = builder.status === 'completed' || builder.status === 'incomplete'
-    if (isOver && !builder.isPaused && this.#steers.length > 0) this.#deliver(body, asked.id)
+    if (!isOver || this.#steers.length === 0) return
+    if (builder.isPaused) this.#suspend(builder, asked.id)
+    else this.#deliver(body, asked.id)
+  }
+
+  // The request that continues the response has its messages.
+  #suspend(builder: ResponseBuilder, id: string): void {
+    const { steers } = this.#connection
+    for (const steer of this.#steers) if (!steer.isPending) this.#send(toPending(steer, builder))
+    const pending = this.#steers.map((steer) => ({ ...steer, isPending: true }))
+    this.#steers = []
+    this.#refuse(steers.suspend(id, pending))
   }
 
   // The next response has the settings of the one before.
@@ -171,6 +193,7 @@ export class ResponseLane {
   }
 
   #refuse(steers: readonly AcceptedSteer[] = []): void {
+    this.#connection.steers.remove(steers)
     for (const steer of steers) this.#send(toSteerFailure(steer, 'response_not_active'))
   }
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { checkOf, randomId } from '@svc/contract'
+import type { ResponseBuilder } from '../responses/response-builder.ts'
 import type { InputItem } from '../responses/response-schemas.ts'
 
 const partOf = <const T extends string>(type: T) => Type.Object({ type: Type.Literal(type) })
@@ -40,6 +41,10 @@ export interface SentSteer {
 /** A message that was accepted. */
 export interface AcceptedSteer extends Static<typeof SteerSchema> {
   readonly id: string
+  /** Of its frame. */
+  readonly bytes: number
+  /** True if the client knows that it waits for inputs. */
+  readonly isPending?: boolean
 }
 
 /** Why a message is not delivered. */
@@ -67,9 +72,9 @@ export function isSteering(value: unknown): value is SentSteer & { readonly type
   return (value as { readonly type?: unknown } | null)?.type === 'response.steer'
 }
 
-/** Accepts a message; undefined if it is invalid. */
-export function readSteer(sent: SentSteer): AcceptedSteer | undefined {
-  return isSteer(sent) ? { ...sent, id: `steer_${randomId()}` } : undefined
+/** Accepts a message; undefined if it is invalid. @param bytes of its frame */
+export function readSteer(sent: SentSteer, bytes: number): AcceptedSteer | undefined {
+  return isSteer(sent) ? { ...sent, id: `steer_${randomId()}`, bytes } : undefined
 }
 
 /** The items of messages, in their order. */
@@ -88,6 +93,26 @@ export function toAccepted({ id, previous_response_id }: AcceptedSteer): object 
   return { type: 'response.steer.accepted', sequence_number: 0, steer: { id, previous_response_id } }
 }
 
+/** The event that a message waits until the response, which is over, has its inputs. */
+export function toPending(
+  { id, previous_response_id }: AcceptedSteer,
+  { calls, output }: Pick<ResponseBuilder, 'calls' | 'output'>
+): object {
+  const required_input = output.flatMap((item) => {
+    if (item.type === 'function_call' && calls.asked.has(item.call_id))
+      return { type: 'function_call_output', call_id: item.call_id, name: item.name }
+    const isApproval = item.type === 'mcp_approval_request' && calls.approvals.has(item.id)
+    return isApproval ? { type: 'mcp_approval_response', approval_request_id: item.id } : []
+  })
+  return {
+    type: 'response.steer.pending',
+    sequence_number: 1,
+    reason: 'waiting_for_required_input',
+    steer: { id, previous_response_id },
+    required_input
+  }
+}
+
 /** The event that a message is not delivered, which returns it. @param cause default: what the code stands for */
 export function toSteerFailure(
   steer: SentSteer | AcceptedSteer,
@@ -95,11 +120,54 @@ export function toSteerFailure(
   cause?: string
 ): object {
   const { previous_response_id, input } = steer
-  const isAccepted = 'id' in steer && typeof steer.id === 'string' && steer.id.startsWith('steer_')
+  const isAccepted = 'bytes' in steer
   return {
     type: 'response.steer.failed',
-    sequence_number: isAccepted ? 1 : 0,
+    sequence_number: isAccepted ? (steer.isPending === true ? 2 : 1) : 0,
     steer: { previous_response_id, input, ...(isAccepted && { id: steer.id }) },
     error: { type: 'invalid_request_error', code, message: cause ?? REASONS[code] }
+  }
+}
+
+/** Responses that wait for inputs and have messages, at most. */
+const MAX_PENDING = 16
+
+/** The messages of a connection that are not delivered yet. */
+export class HeldSteers {
+  readonly #maxBytes: number
+  // By the response that waits for inputs.
+  readonly #pending = new Map<string, readonly AcceptedSteer[]>()
+  #bytes = 0
+
+  /** @param maxBytes of all of them */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Has a message from now on; false if there is no room. */
+  add({ bytes }: AcceptedSteer): boolean {
+    if (this.#bytes + bytes > this.#maxBytes) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  /** Messages are delivered, or have come back. */
+  remove(steers: readonly AcceptedSteer[]): void {
+    for (const { bytes } of steers) this.#bytes -= bytes
+  }
+
+  /** Keeps messages until a request continues a response; returns those for which there is no room any more. */
+  suspend(responseId: string, steers: readonly AcceptedSteer[]): readonly AcceptedSteer[] {
+    this.#pending.set(responseId, steers)
+    if (this.#pending.size <= MAX_PENDING) return []
+    const [oldest] = this.#pending.keys()
+    return this.resume(oldest!)
+  }
+
+  /** The messages of a response that is continued. */
+  resume(responseId: string): readonly AcceptedSteer[] {
+    const steers = this.#pending.get(responseId) ?? []
+    this.#pending.delete(responseId)
+    return steers
   }
 }
