@@ -209,6 +209,10 @@ export const RUN_ERR_BAD_RESULT = createError<[string]>(
   'The run of "%s" gave neither a string nor { text }',
   500
 )
+/** A middleware of the service has blocked the input or the answer of the run; the message is its public reason. */
+export const RUN_ERR_BLOCKED = createError<[reason: string]>('RUN_ERR_BLOCKED', '%s', 422)
+/** A middleware threw, took too long, or returned what it may not: nothing that it was to check has passed. */
+export const RUN_ERR_GUARD_FAILED = createError('RUN_ERR_GUARD_FAILED', 'A check of the service failed', 500)
 /** The run does not do what it was asked to: throw it with the reason, which the caller sees, in a runnable, a tool or a step. */
 export const RUN_ERR_REJECTED = createError<[reason: string]>('RUN_ERR_REJECTED', '%s', 422)
 /** The runnable threw. */

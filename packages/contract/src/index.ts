@@ -96,11 +96,13 @@ export {
   type EarlierWait,
   type Envelope,
   type Journal,
+  type MiddlewareAround,
   type RecordedPart,
   type RecordedStepOptions,
   type RequestedInput,
   type RunContext,
-  type RunLog
+  type RunLog,
+  type RunMiddleware
 } from './run-context.ts'
 export { dropOldest, setNewest } from './drop-oldest.ts'
 export {

@@ -366,6 +366,34 @@ export const PART_SCHEMAS = {
     model: Type.Optional(StepModelSchema),
     usage: Type.Optional(UsageSchema)
   }),
+  guard: definePart('guard', {
+    name: Type.String({ description: 'The middleware that stepped in' }),
+    on: Type.Union(
+      [
+        Type.Literal('input'),
+        Type.Literal('model'),
+        Type.Literal('output'),
+        Type.Literal('reasoning'),
+        Type.Literal('tool'),
+        Type.Literal('tool-result'),
+        Type.Literal('memory')
+      ],
+      { description: 'What it was about' }
+    ),
+    action: Type.Union(
+      [
+        Type.Literal('replace'),
+        Type.Literal('block'),
+        Type.Literal('retry'),
+        Type.Literal('approve'),
+        Type.Literal('audit')
+      ],
+      { description: '`audit`: it was reported only' }
+    ),
+    reason: Type.Optional(Type.String()),
+    index: Type.Optional(Type.Integer({ description: 'The step' })),
+    toolCallId: Type.Optional(Type.String())
+  }),
   file: definePart('file', {
     fileId: Type.Optional(Type.String({ description: 'In the file store of the run' })),
     url: Type.Optional(Type.String()),

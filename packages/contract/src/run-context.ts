@@ -49,6 +49,18 @@ export interface RequestedInput {
   readonly settled: Promise<void>
 }
 
+/** Middleware as contexts pass it on; its hooks are those of `Middleware` in `@svc/runtime`. */
+export interface RunMiddleware {
+  readonly name: string
+}
+
+/** The middleware around a run, from the outermost in. */
+export interface MiddlewareAround {
+  readonly list: readonly RunMiddleware[]
+  /** How many of them have checked what the run is asked, as the input of an outer runnable. */
+  readonly passed: number
+}
+
 /** How a member's or step's context differs from its parent's. */
 export interface ChildOptions {
   /** Distinguishes several calls of one member, in the journal and in `idempotencyKey`; default: its name. */
@@ -72,6 +84,11 @@ export interface ChildOptions {
   caller?: ChildCaller | undefined
   /** Default: the parent's, for a child that answers the caller without a `source` of its own. */
   delivery?: Delivery | undefined
+  /**
+   * Middleware of the parent, for the child and what it runs; it follows that of the parent's own context. Given, even if empty, it says
+   * that the parent has had its input checked by all of them.
+   */
+  use?: readonly RunMiddleware[] | undefined
   /** Called with each input that the child, or a child of it, waits for, once it can be answered. Default: the parent's. */
   onInput?: ((input: RequestedInput) => void) | undefined
 }
@@ -122,6 +139,8 @@ export interface RunContext {
   readonly compactAt?: number | undefined
   /** The messages that join the run, for a runnable that is `steerable`; undefined for members and steps. */
   readonly steering?: Steering | undefined
+  /** The middleware of the app, and of the teams and workflows that the run is a part of; undefined if there is none. */
+  readonly use?: MiddlewareAround | undefined
   /** How the answer is delivered, if that takes longer than to generate it. */
   readonly delivery?: Delivery | undefined
   /**

@@ -1,6 +1,6 @@
 import { createError } from '@svc/contract'
 
-export { RUN_ERR_REJECTED } from '@svc/contract/errors'
+export { RUN_ERR_BLOCKED, RUN_ERR_GUARD_FAILED, RUN_ERR_REJECTED } from '@svc/contract/errors'
 
 /** An agent has an unknown option, or an option with a bad value. */
 export const RUN_ERR_BAD_AGENT = createError<[string]>('RUN_ERR_BAD_AGENT', 'Bad option of an agent: %s', 500)
@@ -8,6 +8,12 @@ export const RUN_ERR_BAD_AGENT = createError<[string]>('RUN_ERR_BAD_AGENT', 'Bad
 export const RUN_ERR_BAD_TEAM = createError<[string]>('RUN_ERR_BAD_TEAM', 'Bad option of a team: %s', 500)
 /** A workflow is invalid: a bad option, a duplicate name, an unknown step, or a cycle. */
 export const RUN_ERR_BAD_WORKFLOW = createError<[string]>('RUN_ERR_BAD_WORKFLOW', 'Bad workflow: %s', 500)
+/** A middleware is invalid: a name, an unknown hook, or a bad value; or a hook returned what it may not. */
+export const RUN_ERR_BAD_MIDDLEWARE = createError<[string]>(
+  'RUN_ERR_BAD_MIDDLEWARE',
+  'Bad middleware: %s',
+  500
+)
 /** The definition of a tool is invalid. */
 export const RUN_ERR_BAD_TOOL = createError<[string]>('RUN_ERR_BAD_TOOL', 'Bad tool: %s', 500)
 /** The value of `model`, or the value that a model function returned, is not a model. */

@@ -19,6 +19,8 @@ export {
   type StepToolCall,
   type StopCondition
 } from './sessions/to-prompt.ts'
+export { guard, type GuardOptions, type GuardState, type Verdict } from './middleware/guard.ts'
+export type { Block, GuardPoint, HookState, MessageState, Middleware } from './middleware/middleware.ts'
 export type { Timeouts } from './guards/guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-manager.ts'
 export type { UrlOptions } from './files/urls.ts'

@@ -27,6 +27,7 @@ import {
   type EventBus,
   type InputOutcome,
   type Journal,
+  type MiddlewareAround,
   type Principal,
   type Question,
   type RecordedStepOptions,
@@ -34,6 +35,7 @@ import {
   type RunContext,
   type RunLog,
   type RunMetadata,
+  type RunMiddleware,
   type SessionMessage,
   type Steering,
   type StoredRun,
@@ -83,6 +85,8 @@ export interface ContextHost {
   readonly inbox?: Steering | undefined
   /** Undefined if no other process can resume the run. */
   readonly journal?: RunJournal | undefined
+  /** The middleware of the app; undefined if there is none. */
+  readonly use?: MiddlewareAround | undefined
 }
 
 const NOWHERE: readonly string[] = Object.freeze([])
@@ -105,6 +109,8 @@ interface Place {
   readonly caller?: ChildCaller | undefined
   readonly delivery?: Delivery | undefined
   readonly onInput?: ChildOptions['onInput']
+  /** Undefined: that of the app. */
+  readonly use?: MiddlewareAround | undefined
 }
 
 const ROOT: Place = { source: NOWHERE, path: NOWHERE, journalPath: NOWHERE, answersCaller: true }
@@ -199,6 +205,10 @@ export class HostedContext implements RunContext {
 
   get steering(): Steering | undefined {
     return this.#place === ROOT ? this.#host.inbox : undefined
+  }
+
+  get use(): MiddlewareAround | undefined {
+    return this.#place.use ?? this.#host.use
   }
 
   get delivery(): Delivery | undefined {
@@ -305,9 +315,19 @@ export class HostedContext implements RunContext {
       answersCaller,
       caller: options.caller ?? place.caller,
       delivery: options.delivery ?? (answersCaller && options.unsourced ? place.delivery : undefined),
-      onInput: options.onInput ?? place.onInput
+      onInput: options.onInput ?? place.onInput,
+      use: options.use === undefined ? this.use : addUse(this.use, options.use)
     })
   }
+}
+
+function addUse(
+  around: MiddlewareAround | undefined,
+  own: readonly RunMiddleware[]
+): MiddlewareAround | undefined {
+  if (own.length === 0 && around === undefined) return undefined
+  const list = around === undefined ? own : [...around.list, ...own]
+  return { list, passed: list.length }
 }
 
 /** Calls back when a signal aborts, as `RunContext.onAbort`. */

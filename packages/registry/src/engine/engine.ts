@@ -11,8 +11,10 @@ import {
   type EventBus,
   type InputAnswer,
   type LeftTurn,
+  type MiddlewareAround,
   type RunInput,
   type RunLog,
+  type RunMiddleware,
   type Runnable,
   type RunResult,
   type RunSummary,
@@ -111,6 +113,7 @@ function publicOf(engine: Engine): RunEngine {
     recover: engine.recover.bind(engine),
     resume: engine.resume.bind(engine),
     release: engine.release.bind(engine),
+    use: engine.use.bind(engine),
     drain: engine.drain.bind(engine),
     close: engine.close.bind(engine)
   }
@@ -129,6 +132,7 @@ class Engine implements EngineHost {
   readonly sessionNotices = new SessionNotices()
   readonly seal = new AnswerSeal()
   readonly texts = new HeldTexts()
+  around: MiddlewareAround | undefined
   readonly live: LiveRuns
   readonly interrupted: InterruptedRuns
   readonly lostRuns: LostRuns
@@ -298,6 +302,11 @@ class Engine implements EngineHost {
 
   release(runnable: Runnable, registry = this.surfaces.registryOf(runnable)): void {
     this.interrupted.release(runnable, registry)
+  }
+
+  use(middleware: readonly RunMiddleware[]): void {
+    if (middleware.length > 0)
+      this.around = { list: [...(this.around?.list ?? []), ...middleware], passed: 0 }
   }
 
   drain(timeout = this.#drainTimeout): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type EventBus,
   type InputOutcome,
   type LeftTurn,
+  type MiddlewareAround,
   type NumberedPart,
   type Part,
   type PushedParts,
@@ -279,6 +280,10 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
 
   get journal(): RunJournal | undefined {
     return this.resumable ? this.#getWaits().journal : undefined
+  }
+
+  get use(): MiddlewareAround | undefined {
+    return this.#host.around
   }
 
   get waitedMs(): number {

@@ -9,6 +9,7 @@ import type {
   NumberedPart,
   RunInput,
   Runnable,
+  RunMiddleware,
   RunPage,
   RunQuery,
   RunResult,
@@ -143,6 +144,8 @@ export interface RunEngine {
   resume(runnable: Runnable, registry?: string): Promise<number>
   /** Forgets a runnable that `resume` made known; its runs wait for the next one of its name. */
   release(runnable: Runnable, registry?: string): void
+  /** Puts middleware around the runs that begin from now on, within what earlier calls have put around them. */
+  use(middleware: readonly RunMiddleware[]): void
   /**
    * Refuses new runs and waits for those in progress, which can still be read, watched, canceled and answered. Resolves when they
    * have ended, or after `timeout` milliseconds; default `drainTimeout`. A run that another process can resume starts no further

@@ -2,6 +2,7 @@ import type {
   Awaitable,
   EventBus,
   LeftTurn,
+  MiddlewareAround,
   RunInput,
   RunLog,
   Runnable,
@@ -119,6 +120,7 @@ export interface RunHost {
   readonly sessionNotices: SessionNotices
   readonly seal: AnswerSeal
   readonly texts: HeldTexts
+  readonly around: MiddlewareAround | undefined
   ended(run: HostedRun): void
   /** The result of a run that another node has. @throws its error, RUN_ERR_SUSPENDED */
   resultElsewhere(runId: string): Promise<RunResult>

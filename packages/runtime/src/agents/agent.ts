@@ -7,6 +7,7 @@ import {
   ToolChoiceSchema,
   WhenBusySchema,
   type Awaitable,
+  type PartSink,
   type PushedParts,
   type RunContext,
   type RunInput,
@@ -21,11 +22,20 @@ import { nameOf, prefixBadOptions, prefixErrors } from '../checks/option-errors.
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { RunGuard, TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
+import { requireInput } from '@svc/registry/engine'
 import { beginLoop, converse, createTurn, type Conversation, type LoopStart } from '../loop/converse.ts'
 import type { LoopRun, ModelLoop } from '../loop/model-loop.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
 import type { PrepareStep, StopCondition } from '../sessions/to-prompt.ts'
+import { enterRun } from '../middleware/enter-run.ts'
+import {
+  planMiddleware,
+  UseSchema,
+  type Middleware,
+  type PlannedMiddleware
+} from '../middleware/middleware.ts'
+import { RunHooks } from '../middleware/run-hooks.ts'
 import type { Memory } from '../memory/memory.ts'
 import { RunMemory } from '../memory/run-memory.ts'
 import { createOutputFormat } from '../output/output-format.ts'
@@ -35,10 +45,10 @@ import {
   type BaseOptions,
   type OutputSchema
 } from '../runnables/base-runnable.ts'
-import { PushedStream } from '../runnables/pushed-parts.ts'
+import { pushAll, PushedStream } from '../runnables/pushed-parts.ts'
 import { requireSandbox, resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
-import { questionOf, type Turn } from '../sessions/turn.ts'
+import { askedIn, isContinued, MESSAGE, questionOf, type Turn } from '../sessions/turn.ts'
 import { createSkillSet, type Skill, type SkillSet } from '../skills/skill-set.ts'
 import { createToolSet, type AgentTool, type ToolSet } from '../tools/tool-set.ts'
 import type { ToolCallOf } from '../tools/typed-calls.ts'
@@ -62,7 +72,9 @@ class AgentRun implements LoopRun, LoopStart, Conversation {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
-  readonly input: RunInput
+  readonly hooks: RunHooks | undefined
+  input: RunInput
+  messages: LoopStart['messages']
   readonly words: LoopStart['words']
   readonly remember: LoopStart['remember']
   readonly #plan: AgentPlan
@@ -70,7 +82,7 @@ class AgentRun implements LoopRun, LoopStart, Conversation {
   readonly #memory: RunMemory | undefined
 
   constructor(plan: AgentPlan, input: RunInput, context: RunContext, words: LoopStart['words']) {
-    const { name, memory } = plan
+    const { name, memory, use } = plan
     this.#plan = plan
     this.name = name
     this.context = context
@@ -78,6 +90,7 @@ class AgentRun implements LoopRun, LoopStart, Conversation {
     this.words = words
     this.events = new RunEvents(context, name, 'agent')
     this.guard = new RunGuard(context, plan.timeout)
+    if (use.length > 0 || context.use !== undefined) this.hooks = new RunHooks(this, use)
     if (memory !== undefined) {
       const remembering = (this.#memory = new RunMemory(memory, context, this.events, name))
       this.remember = (question, history) => remembering.retrieve(question, history, this.guard.signal)
@@ -89,8 +102,36 @@ class AgentRun implements LoopRun, LoopStart, Conversation {
     return 'agent'
   }
 
-  begin(): Awaitable<ModelLoop> {
+  begin(sink: PartSink): Awaitable<ModelLoop | undefined> {
+    const { hooks } = this
+    return hooks?.checksMessages === true ? this.#enter(hooks, sink) : this.#begin()
+  }
+
+  #begin(): Promise<ModelLoop> {
     return beginLoop(this.#plan, this, this.#turn, this)
+  }
+
+  async #enter(hooks: RunHooks, sink: PartSink): Promise<ModelLoop | undefined> {
+    const { context, guard, input } = this
+    guard.check()
+    if (!isContinued(input, context)) requireInput(MESSAGE, input)
+    const turn = this.#turn
+    await turn.lock()
+    const asked = askedIn(input, context)
+    if (asked === undefined) return this.#begin()
+    const message = {
+      input: asked,
+      alone: false,
+      accepts: (changed: RunInput) => requireInput(MESSAGE, changed)
+    }
+    const entered = await pushAll(enterRun(this, hooks, message, turn), sink)
+    if (entered === undefined) return undefined
+    if (entered.input !== asked) {
+      this.input = entered.input
+      // It was the last message of the conversation that the caller keeps.
+      if (input === undefined) this.messages = context.messages?.slice(0, -1)
+    }
+    return this.#begin()
   }
 
   tools(): Awaitable<ToolSet> {
@@ -149,6 +190,8 @@ export interface AgentOptions<
   durable?: boolean
   /** What happens to a message while another run has the turn of its session; default `queue`. Callers may choose another. */
   whenBusy?: WhenBusy
+  /** Hooks around its runs, within those of the app and of the team or workflow that it is a part of. At most 32. */
+  use?: readonly Middleware[]
   /** The schema of its answers. They are JSON then, and `structured` is the validated and transformed value. */
   output?: Output
 }
@@ -167,6 +210,7 @@ export const AgentOptionsSchema = Type.Object(
     skills: optional(Type.Array(Type.Any())),
     whenBusy: optional(WhenBusySchema),
     durable: optional(Type.Boolean()),
+    use: optional(UseSchema),
     // Sandboxes and schemas have errors of their own.
     sandbox: optional(Type.Any()),
     output: optional(Type.Any())
@@ -183,6 +227,7 @@ export interface AgentPlan extends LoopPlan {
   readonly toolsOf: (context: RunContext) => Awaitable<ToolSet>
   readonly memory: Memory | undefined
   readonly skills: SkillSet | undefined
+  readonly use: readonly PlannedMiddleware[]
   readonly timeout: Timeouts
   /** True if its runs may be resumed by another process. */
   readonly durable: boolean
@@ -190,7 +235,7 @@ export interface AgentPlan extends LoopPlan {
 
 /**
  * Checks the options of an agent and plans its runs.
- * @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_SKILL, RUN_ERR_BAD_SANDBOX, REG_ERR_BAD_NAME, which name the agent
+ * @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_SKILL, RUN_ERR_BAD_SANDBOX, RUN_ERR_BAD_MIDDLEWARE, REG_ERR_BAD_NAME, which name the agent
  */
 export function planAgent(options: AgentOptions): AgentPlan {
   return prefixErrors(nameOf('agent', options), () => toPlan(options))
@@ -228,6 +273,7 @@ function toPlan(options: AgentOptions): AgentPlan {
       ),
     memory: options.memory,
     skills,
+    use: planMiddleware(options.use),
     durable: options.durable ?? true,
     timeout: { ...TIMEOUT_DEFAULTS, ...options.timeout }
   }
@@ -247,7 +293,7 @@ export class Agent<
   /** As in `AgentOptions`. */
   readonly whenBusy: WhenBusy | undefined
 
-  /** @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_NAME_TAKEN */
+  /** @throws RUN_ERR_BAD_AGENT, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_MIDDLEWARE, REG_ERR_BAD_NAME, REG_ERR_NAME_TAKEN */
   constructor(options: AgentOptions<Output, Tools>) {
     const plan = planAgent(options)
     super(options, plan.name)

@@ -8,6 +8,7 @@ import {
   type Journal,
   type RunContext,
   type RunInput,
+  type RunMiddleware,
   type Runnable,
   type RunResult,
   type YieldedPart
@@ -98,6 +99,8 @@ export interface ChildCall {
   readonly caller?: ChildCaller | undefined
   /** As in `ChildOptions`. */
   readonly delivery?: Delivery | undefined
+  /** As in `ChildOptions`. */
+  readonly use?: readonly RunMiddleware[] | undefined
   readonly emit: Emit
 }
 
@@ -106,10 +109,20 @@ export interface ChildCall {
  * @throws the child's error, thrown or in its `error` part; the reason why the parent ended, if it did
  */
 export async function runChild(call: ChildCall): Promise<RunResult> {
-  const { runnable, input, name, key, attempt, unsourced, answersCaller, caller, delivery, emit } = call
+  const { runnable, input, name, key, attempt, unsourced, answersCaller, caller, delivery, use, emit } = call
   const guard = new ChildGuard(call.signal)
   const { signal } = guard
-  const options = { key, attempt, unsourced, answersCaller, caller, delivery, signal, reported: runnable }
+  const options = {
+    key,
+    attempt,
+    unsourced,
+    answersCaller,
+    caller,
+    delivery,
+    use,
+    signal,
+    reported: runnable
+  }
   const context = call.context.child(name, options)
   const { journal } = context
   const startedAt = performance.now()

@@ -75,6 +75,15 @@ export const EVENT_SCHEMAS = {
       Type.Integer({ description: 'Tokens that the model takes, where its provider tells' })
     )
   }),
+  'guard.verdict': event({
+    name: Type.String({ description: 'The middleware' }),
+    on: PART_SCHEMAS.guard.properties.on,
+    action: PART_SCHEMAS.guard.properties.action,
+    reason: Type.Optional(Type.String()),
+    note: Type.Optional(Type.String({ description: 'For the service, never shown to clients' })),
+    index: Type.Optional(Type.Integer({ description: 'The step' })),
+    toolCallId: Type.Optional(Type.String())
+  }),
   'tool.call': event({ ...call, args: Type.Unknown() }),
   'tool.result': event({ ...call, result: Type.Unknown(), durationMs }),
   'tool.error': event({ ...call, error: ToolErrorSchema, durationMs }),

@@ -22,6 +22,7 @@ import type { ModelAnswer, ModelToolCall } from '../models/model-answer.ts'
 import { pushAll } from '../runnables/pushed-parts.ts'
 import {
   isContinued,
+  MESSAGE,
   questionOf,
   takeMessage,
   Turn,
@@ -56,6 +57,8 @@ export interface LoopStart {
   readonly input: RunInput
   /** As in `TurnStart`. */
   readonly words?: Promise<string | undefined> | undefined
+  /** As in `RunContext`; default: that of the run. */
+  readonly messages?: readonly SessionMessage[] | undefined
   /** Resolves the tools of the run. */
   tools(): Awaitable<ToolSet>
   /** The section after the instructions in the system prompt, before those of the caller. */
@@ -82,7 +85,8 @@ export async function beginLoop(
   const locking = turn.lock()
   if (isPromise(locking)) await locking
   const { journal: recording, clientTools } = context
-  const journal = recording && new LoopJournal(recording, guard, context.idempotencyKey !== context.runId)
+  const recordsAll = context.idempotencyKey !== context.runId || run.hooks?.checksMessages === true
+  const journal = recording && new LoopJournal(recording, guard, recordsAll)
   const recorded = journal && (await journal.recallLoop())
   const resolving = plan.resolveModel(context)
   const model = isPromise(resolving) ? await guard.wait(resolving) : resolving
@@ -98,7 +102,8 @@ export async function beginLoop(
     const instructions = isPromise(instructing) ? await guard.wait(instructing) : instructing
     sections = [start.section(), context.instructions].filter((section) => section !== undefined)
     const system = joinSections(instructions, sections)
-    const { newSession: isNew, messages: kept } = context
+    const { newSession: isNew, messages } = context
+    const kept = start.messages ?? messages
     plan.instructionWatch?.notice(nameOf(run.kind, run), instructions ?? '', context)
     const beginning = turn.begin({
       message,
@@ -142,15 +147,13 @@ function situationFor(
   }
 }
 
-// What agents and the leaders of teams take: no schema of their own.
-const MESSAGE = {}
-
 /** A turn of a conversation, from its beginning to its end. */
 export interface Conversation {
   readonly guard: RunGuard
   /** The parts of members, whose usage then counts too. */
   readonly channel?: PartChannel
-  begin(): Awaitable<ModelLoop>
+  /** Pushes what precedes the first step. Undefined: the run is over, and what it says is pushed. */
+  begin(sink: PartSink): Awaitable<ModelLoop | undefined>
   /** Called with the text of the answer once the turn is saved. */
   answered?(text: string): void
   close(): void
@@ -169,7 +172,8 @@ export async function converse(conversation: Conversation, sink: PartSink): Prom
   // What is to be awaited, of what seldom is.
   let waiting: Promise<unknown> | void
   try {
-    loop = await conversation.begin()
+    loop = await conversation.begin(sink)
+    if (loop === undefined) return
     const { delivered } = loop
     let finishReason: FinishReason = 'max-steps'
     let text = ''
@@ -201,7 +205,7 @@ export async function converse(conversation: Conversation, sink: PartSink): Prom
           loop.record(opened, isPromise(calling) ? await calling : calling)
           const asking = loop.stopReason()
           const stopReason = isPromise(asking) ? await asking : asking
-          if (stopReason === undefined || !loop.closeSteering()) continue
+          if (stopReason === undefined || !(await loop.closeSteering())) continue
           finishReason = stopReason
           break steps
         }
@@ -226,6 +230,7 @@ export async function converse(conversation: Conversation, sink: PartSink): Prom
           throw after.err
       }
     }
+    for (const notice of loop.takeNotices()) if ((waiting = sink(notice)) !== undefined) await waiting
     if (isPromise((waiting = loop.save()))) await waiting
     isSaved = true
     if (delivered !== undefined) text = await delivered.settled()
@@ -270,10 +275,12 @@ function follow(loop: ModelLoop, answer: ModelAnswer): Awaitable<After> {
     : followCheck(loop, checking)
 }
 
-function followCheck(loop: ModelLoop, { structured, correction, fault }: Checked): After {
+function followCheck(loop: ModelLoop, { structured, correction, fault }: Checked): Awaitable<After> {
   if (fault !== undefined) return { next: 'failed', err: fault.err }
   if (correction !== undefined) return { next: 'correct', correction }
-  return loop.closeSteering() ? { next: 'answered', structured } : { next: 'steered' }
+  return andThen(loop.closeSteering(), (isClosed) =>
+    isClosed ? { next: 'answered', structured } : { next: 'steered' }
+  )
 }
 
 /** True if another step may follow, or what the step has is not in the log as text. */

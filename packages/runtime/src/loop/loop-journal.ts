@@ -39,7 +39,7 @@ interface EndedStep {
 
 /**
  * The journal of one loop. A loop of one step without tools records nothing: it is begun again from its input, unless its whole
- * answer is in the log. Loops of members and of steps of workflows record every step.
+ * answer is in the log. Loops of members, of steps of workflows and of runs whose messages are checked record every step.
  */
 export class LoopJournal {
   readonly #journal: Journal
@@ -53,10 +53,10 @@ export class LoopJournal {
   #logged: EarlierAnswer | undefined
   #endWork: (() => void) | undefined
 
-  constructor(journal: Journal, guard: RunGuard, isNested: boolean) {
+  constructor(journal: Journal, guard: RunGuard, recordsAll: boolean) {
     this.#journal = journal
     this.#guard = guard
-    this.#recordsAll = this.#isRecording = isNested
+    this.#recordsAll = this.#isRecording = recordsAll
   }
 
   /** The journal for the tool calls of the loop. */

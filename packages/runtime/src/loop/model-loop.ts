@@ -16,11 +16,13 @@ import {
   type PartSink,
   type RunContext,
   type Steering,
+  type SteeringMessage,
   type ToolChoice,
   type Usage,
   type YieldedPart
 } from '@svc/contract'
 import { RUN_ERR_BAD_INPUT } from '@svc/contract/errors'
+import { requireInput } from '@svc/registry/engine'
 import { nameOf, prefixErrors } from '../checks/option-errors.ts'
 import { ContextWindow, type CountedCall } from '../context/context-window.ts'
 import { describePrompt } from '../context/describe-prompt.ts'
@@ -28,6 +30,7 @@ import { hasSystem } from '../context/prompt-places.ts'
 import { splitSystem, toStepPrompt } from '../context/step-prompt.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
+import type { RunHooks } from '../middleware/run-hooks.ts'
 import { ModelStep, type AnswerRecord, type InterruptibleStep } from '../models/model-step.ts'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import type { ModelHost, Retry, StepCall } from '../models/call-report.ts'
@@ -37,7 +40,7 @@ import { prepareModel } from '../models/model.ts'
 import { stopAt } from '../models/stop-texts.ts'
 import { callIdsOf } from '../models/prompt-content.ts'
 import { OutputCheck } from '../output/output-format.ts'
-import type { Turn } from '../sessions/turn.ts'
+import { MESSAGE, type Turn } from '../sessions/turn.ts'
 import { CallJournal, type EmitPart, type ToolOutcome } from '../tool-calls/tool-outcome.ts'
 import type { ToolCalls } from '../tool-calls/call-tool.ts'
 import { addClientTools } from '../tools/client-tools.ts'
@@ -80,6 +83,8 @@ export interface LoopRun {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  /** Undefined if there is no middleware around it. */
+  readonly hooks?: RunHooks | undefined
 }
 
 /** The state at the start of a loop. */
@@ -156,7 +161,7 @@ export class ModelLoop implements ModelHost {
     this.#marks = plan.cache === false ? undefined : new CacheMarks(plan.cache, host, turn)
     this.#window = new ContextWindow(plan.history, host.context.compactAt)
     this.#maxSteps = plan.maxSteps
-    this.#steering = steering && new LoopSteering(steering, turn)
+    this.#steering = steering && new LoopSteering(steering, turn, host.hooks)
   }
 
   get context(): RunContext {
@@ -206,7 +211,8 @@ export class ModelLoop implements ModelHost {
     journal.work()
     const recorded = await journal.recallAnswer(this.#opened)
     if (recorded !== undefined) {
-      this.#steering?.recall(journal, this.#opened)
+      const recalling = this.#steering?.recall(journal, this.#opened)
+      if (recalling !== undefined) await recalling
       return this.#replay(journal, recorded, overrides)
     }
     await journal.mayContinue()
@@ -238,8 +244,17 @@ export class ModelLoop implements ModelHost {
   }
 
   /** True, and no message joins the run any more, unless one has that no step has read: then a step follows. */
-  closeSteering(): boolean {
-    const isClosed = this.#steering?.close() ?? true
+  closeSteering(): Awaitable<boolean> {
+    const closing = this.#steering?.close() ?? true
+    return isPromise(closing) ? closing.then((isClosed) => this.#mayClose(isClosed)) : this.#mayClose(closing)
+  }
+
+  /** The `guard` parts about messages that have joined, which no step carries. */
+  takeNotices(): readonly YieldedPart[] {
+    return this.#steering?.takeNotices() ?? NO_PARTS
+  }
+
+  #mayClose(isClosed: boolean): boolean {
     // Its answer takes one more model call, whatever `maxSteps` is.
     if (!isClosed && !this.mayStep) this.#maxSteps++
     return isClosed
@@ -252,7 +267,13 @@ export class ModelLoop implements ModelHost {
   }
 
   #open(overrides: StepOverrides, resumed: ResumedStep = NEW_STEP): Awaitable<OpenStep> {
-    this.#steering?.read(this.#opened + 1 >= this.#maxSteps)
+    const reading = this.#steering?.read(this.#opened + 1 >= this.#maxSteps)
+    if (isPromise(reading))
+      return reading.then((notices) => this.#prepare(overrides, withBefore(resumed, notices)))
+    return this.#prepare(overrides, resumed)
+  }
+
+  #prepare(overrides: StepOverrides, resumed: ResumedStep): Awaitable<OpenStep> {
     if (this.#plan.prepareStep === undefined) return this.#openWith(undefined, overrides, resumed)
     const changing = this.#changes(this.#plan.prepareStep)
     return changing.then((changes) => this.#openWith(changes, overrides, resumed))
@@ -283,7 +304,9 @@ export class ModelLoop implements ModelHost {
     const compaction = mayCompact
       ? { isDue, compact: this.#compact.bind(this, { options, model, index, changes }) }
       : undefined
-    const call = { host: this, model, tools, options, index, ...resumed, compaction }
+    const { hooks } = this.#host
+    const carry = hooks?.checksMessages === true ? hooks.carry.bind(hooks) : undefined
+    const call = { host: this, model, tools, options, index, ...resumed, compaction, carry }
     const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
     return { index, step, tools }
   }
@@ -527,41 +550,108 @@ export class ModelLoop implements ModelHost {
 const NOTHING: Checked = {}
 const NEW_STEP: ResumedStep = {}
 const NO_OVERRIDES: StepOverrides = {}
+const NO_PARTS: readonly YieldedPart[] = Object.freeze([])
 const NO_STEPS: readonly StepResult[] = Object.freeze([])
 const nothing = () => {}
 
-/** The messages that join a run, as its loop reads them: before a step, and the same ones again when the step is replayed. */
+// Behind what an earlier process did before the step.
+function withBefore(resumed: ResumedStep, notices: readonly YieldedPart[]): ResumedStep {
+  return notices.length === 0 ? resumed : { ...resumed, before: [...(resumed.before ?? []), ...notices] }
+}
+
+/**
+ * The messages that join a run, as its loop reads them: before a step, and the same ones again when the step is replayed. Middleware
+ * checks each first, and may change or drop it.
+ */
 class LoopSteering {
   readonly #steering: Steering
   readonly #turn: Turn
+  readonly #hooks: RunHooks | undefined
+  // How many a step has read; those behind them wait for the next step.
+  #read = 0
+  #checked: SteeringMessage[] = []
+  #notices: YieldedPart[] = []
 
-  constructor(steering: Steering, turn: Turn) {
+  constructor(steering: Steering, turn: Turn, hooks: RunHooks | undefined) {
     this.#steering = steering
     this.#turn = turn
+    this.#hooks = hooks?.checksMessages === true ? hooks : undefined
   }
 
   /** How many were read so far. */
   get taken(): number {
-    return this.#steering.taken
+    return this.#hooks === undefined ? this.#steering.taken : this.#read
   }
 
-  /** Reads what has joined; after the last step nothing could. */
-  read(isLast: boolean): void {
+  /** Reads what has joined; after the last step nothing could. Returns the parts about it, if it is checked. */
+  read(isLast: boolean): Promise<readonly YieldedPart[]> | undefined {
+    if (this.#hooks !== undefined) return this.#readChecked(this.#hooks, isLast)
     for (const { message } of this.#steering.take()) this.#turn.join(message)
     if (isLast) this.#steering.close()
+    return undefined
+  }
+
+  async #readChecked(hooks: RunHooks, isLast: boolean): Promise<readonly YieldedPart[]> {
+    const checking = this.#check(hooks, this.#steering.take())
+    if (isLast) this.#steering.close()
+    await checking
+    this.#read = this.#steering.taken
+    for (const message of this.#checked.splice(0)) this.#turn.join(message)
+    return this.takeNotices()
+  }
+
+  // Those that were taken last.
+  async #check(hooks: RunHooks, taken: readonly { readonly message: SteeringMessage }[]): Promise<void> {
+    let number = this.#steering.taken - taken.length
+    for (const { message } of taken) {
+      const { input, block, parts } = await hooks.enter({
+        input: message,
+        number: ++number,
+        alone: false,
+        accepts: (changed) => requireInput(MESSAGE, changed)
+      })
+      this.#notices.push(...parts)
+      if (block === undefined) this.#checked.push(input as SteeringMessage)
+    }
   }
 
   /** Reads what the step had read that an earlier process recorded. */
-  recall({ steered, isRecorded }: LoopJournal, index: number): void {
+  recall({ steered, isRecorded }: LoopJournal, index: number): Promise<void> | undefined {
     const steers = this.#steering.take(steered)
     // The beginning of a turn is recorded with what its first step read.
-    if (index === 0 && isRecorded) return
-    for (const { message } of steers) this.#turn.join(message)
+    const isJoined = index === 0 && isRecorded
+    if (this.#hooks !== undefined) return this.#recallChecked(this.#hooks, steers, isJoined)
+    if (!isJoined) for (const { message } of steers) this.#turn.join(message)
+    return undefined
   }
 
-  /** As `Steering.close`. */
-  close(): boolean {
-    return this.#steering.close()
+  async #recallChecked(
+    hooks: RunHooks,
+    steers: readonly { readonly message: SteeringMessage }[],
+    isJoined: boolean
+  ): Promise<void> {
+    await this.#check(hooks, steers)
+    this.#read = this.#steering.taken
+    const checked = this.#checked.splice(0)
+    if (!isJoined) for (const message of checked) this.#turn.join(message)
+  }
+
+  /** As `Steering.close`; messages that middleware drops are none. */
+  close(): Awaitable<boolean> {
+    if (this.#steering.close()) return true
+    return this.#hooks !== undefined && this.#closeChecked(this.#hooks)
+  }
+
+  async #closeChecked(hooks: RunHooks): Promise<boolean> {
+    while (!this.#steering.close()) {
+      await this.#check(hooks, this.#steering.take())
+      if (this.#checked.length > 0) return false
+    }
+    return true
+  }
+
+  takeNotices(): readonly YieldedPart[] {
+    return this.#notices.splice(0)
   }
 }
 

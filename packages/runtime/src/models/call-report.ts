@@ -44,6 +44,8 @@ export interface StepCall {
   /** Parts of an earlier process that precede the step. */
   readonly before?: readonly YieldedPart[] | undefined
   readonly compaction?: CallCompaction | undefined
+  /** Attaches to the start of the step what is to be recorded with it. */
+  readonly carry?: (<P extends YieldedPart>(part: P) => P) | undefined
 }
 
 /** How the prompt of a call is made to fit the window of its model. */

@@ -111,12 +111,12 @@ export class ModelStep {
 
   // Begins the next attempt.
   #begin(): void {
-    const { host, model, index } = this.#call
+    const { host, model, index, carry } = this.#call
     if (this.#attempt++ > 0) this.answer = new ModelAnswer(host)
     const { provider, modelId } = model
     try {
       const part = { type: 'step.start', index, attempt: this.#number, model: { provider, modelId } } as const
-      const waiting = this.#sink(part)
+      const waiting = this.#sink(carry?.(part) ?? part)
       if (waiting === undefined) this.#open()
       else waiting.then(() => this.#open(), this.#reject)
     } catch (err) {

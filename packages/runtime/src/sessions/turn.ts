@@ -152,10 +152,10 @@ export class Turn {
     )
   }
 
-  /** Locks the session. @throws RUN_ERR_STORE */
+  /** Locks the session, once. @throws RUN_ERR_STORE */
   lock(): Awaitable<void> {
     const store = this.#store
-    if (store === undefined) return
+    if (store === undefined || this.#unlock !== undefined) return
     const unlocking = this.#call(() => store.lock(this.#key, this.#guard.signal, this.#holder))
     const hold = (unlock: () => void) => void (this.#unlock = unlock)
     return andThen(unlocking, hold)
@@ -511,11 +511,21 @@ async function loadMessage(
   return { input: message, shown: await resolveUrls(message, supports, urls, guard.signal) }
 }
 
+/** What agents and the leaders of teams take: no schema of their own. */
+export const MESSAGE = {}
+
 type Kept = Pick<RunContext, 'messages'>
 
 /** True if a run without an input continues a conversation: one that ends with the results of tool calls, or with the beginning of an answer. */
 export function isContinued(input: RunInput, { messages }: Kept): boolean {
   return input === undefined && messages !== undefined && messages.length > 0
+}
+
+/** What a run answers: its input, or else the user's message at the end of the conversation. */
+export function askedIn(input: RunInput, { messages }: Kept): RunInput {
+  if (input !== undefined) return input
+  const last = messages?.at(-1)
+  return last?.role === 'user' ? last.content : undefined
 }
 
 /** The text of the user's message that a run answers: its input, or else the last one of the conversation. */

@@ -10,6 +10,7 @@ import {
   type WhenBusy
 } from '@svc/contract'
 import { functionSchema, MODEL_OPTIONS, optional, strict, type ModelOptions } from '../loop/model-options.ts'
+import { UseSchema, type Middleware } from '../middleware/middleware.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 
 /** How the members of a team work together. */
@@ -47,6 +48,8 @@ export interface TeamBaseOptions<Members extends readonly Member[] = readonly Me
   durable?: boolean
   /** What happens to a message while another run has the turn of its session; default `queue`. Callers may choose another. */
   whenBusy?: WhenBusy
+  /** Hooks around its runs and its members, within those of the app. At most 32. */
+  use?: readonly Middleware[]
 }
 
 /** The options of the leader, who is a model. */
@@ -96,7 +99,8 @@ export const TeamOptionsSchema = Type.Object(
     merge: optional(functionSchema),
     delegates: optional(Type.Boolean()),
     whenBusy: optional(WhenBusySchema),
-    durable: optional(Type.Boolean())
+    durable: optional(Type.Boolean()),
+    use: optional(UseSchema)
   } satisfies Record<keyof TeamOptions, TSchema>,
   strict
 )

@@ -23,6 +23,8 @@ import { RunGuard, TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
 import { beginLoop, createTurn } from '../loop/converse.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
 import type { ModelLoop } from '../loop/model-loop.ts'
+import { planMiddleware, type PlannedMiddleware } from '../middleware/middleware.ts'
+import { RunHooks } from '../middleware/run-hooks.ts'
 import { createToolSet, type ToolSet } from '../tools/tool-set.ts'
 import {
   TeamOptionsSchema,
@@ -43,6 +45,7 @@ export class TeamRun {
   readonly context: RunContext
   readonly guard: RunGuard
   readonly events: RunEvents
+  readonly hooks: RunHooks | undefined
   /** The parts of the members. */
   readonly channel = new PartChannel()
   constructor(plan: TeamPlan, context: RunContext) {
@@ -50,6 +53,7 @@ export class TeamRun {
     this.context = context
     this.guard = new RunGuard(context, plan.timeout)
     this.events = new RunEvents(context, plan.name, 'team')
+    if (plan.use.length > 0 || context.use !== undefined) this.hooks = new RunHooks(this, plan.use)
   }
 
   get kind(): 'team' {
@@ -78,7 +82,8 @@ export class TeamRun {
     try {
       await this.#authorize(runnable)
       if (journal !== undefined && runnable.resumable !== true) await this.#voidEarlier(name, unsourced)
-      const call = { runnable, input, context, signal, name, key, unsourced, answersCaller, delivery }
+      const { use } = this.plan
+      const call = { runnable, input, context, signal, name, key, unsourced, answersCaller, delivery, use }
       return await runChild({ ...call, emit: channel.put })
     } catch (err) {
       if (unsourced || signal.aborted) throw err
@@ -173,12 +178,13 @@ export interface TeamPlan {
   readonly keepsTurns: boolean
   readonly merge: Merge | undefined
   readonly delegates: boolean
+  readonly use: readonly PlannedMiddleware[]
   readonly timeout: Timeouts
   /** True if its runs may be resumed by another process. */
   readonly durable: boolean
 }
 
-/** Checks the options of a team and plans its runs. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_…, which name the team */
+/** Checks the options of a team and plans its runs. @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_MIDDLEWARE, REG_ERR_BAD_…, which name the team */
 export function planTeam(options: TeamOptions): TeamPlan {
   return prefixErrors(nameOf('team', options), () => toPlan(options))
 }
@@ -212,6 +218,7 @@ function toPlan(options: TeamOptions): TeamPlan {
     leader: model === undefined ? undefined : planLoop({ ...options, model }, {}, badTeam),
     merge,
     delegates: options.delegates ?? true,
+    use: planMiddleware(options.use),
     durable: options.durable ?? true,
     timeout: { ...TIMEOUT_DEFAULTS, ...options.timeout }
   }

@@ -9,6 +9,7 @@ import {
   type WhenBusy,
   type YieldedPart
 } from '@svc/contract'
+import { requireInput } from '@svc/registry/engine'
 import {
   BaseRunnable,
   type DeclaredOutput,
@@ -20,7 +21,9 @@ import { toToolNames } from '../tools/tool-set.ts'
 import { planTeam, TeamRun, toMessageText, type TeamPlan } from './team-run.ts'
 import type { Member, TeamMode, TeamOptions } from './team-options.ts'
 import { createTurn } from '../loop/converse.ts'
-import { loadFiles } from '../sessions/turn.ts'
+import { enterRun } from '../middleware/enter-run.ts'
+import type { RunHooks } from '../middleware/run-hooks.ts'
+import { askedIn, loadFiles, MESSAGE } from '../sessions/turn.ts'
 
 type LastOf<Members extends readonly unknown[]> = Members extends readonly [...unknown[], infer Last]
   ? Last
@@ -57,7 +60,7 @@ export class Team<
   /** As in `TeamOptions`. */
   readonly whenBusy: WhenBusy | undefined
 
-  /** @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN */
+  /** @throws RUN_ERR_BAD_TEAM, RUN_ERR_BAD_MODEL, RUN_ERR_BAD_MIDDLEWARE, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN */
   constructor(options: TeamOptions<Members, Mode, Merged>) {
     const plan = planTeam(options)
     super(options, plan.name)
@@ -135,11 +138,29 @@ async function* runTeam(
   const run = new TeamRun(plan, context)
   try {
     run.guard.check()
-    const parts = partsOf(run, input)
-    yield* plan.leader === undefined && plan.keepsTurns ? keepTurn(run, input, parts) : parts
+    const given = run.hooks?.checksMessages === true ? yield* enter(run, run.hooks, input) : { input }
+    if (given === undefined) return
+    const parts = partsOf(run, given.input)
+    yield* plan.leader === undefined && plan.keepsTurns ? keepTurn(run, given.input, parts) : parts
   } finally {
     run.close()
   }
+}
+
+// Its leader and its members get what counts of the input.
+async function* enter(
+  run: TeamRun,
+  hooks: RunHooks,
+  input: RunInput
+): AsyncGenerator<YieldedPart, { readonly input: RunInput } | undefined> {
+  const { plan, context } = run
+  const asked = askedIn(input, context)
+  if (asked === undefined) return { input }
+  const takes = plan.mode === 'sequence' ? { inputSchema: plan.members[0]!.inputSchema } : MESSAGE
+  const accepts = (changed: RunInput) => requireInput(takes, changed)
+  const turn = plan.keepsTurns ? createTurn(plan, run) : undefined
+  const entered = yield* enterRun(run, hooks, { input: asked, alone: true, accepts }, turn)
+  return entered?.input === asked ? { input } : entered
 }
 
 function partsOf(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {

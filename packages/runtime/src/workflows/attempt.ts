@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { backoffDelay, codeOf, MAX_TIMER, type RunContext } from '@svc/contract'
+import { backoffDelay, codeOf, MAX_TIMER, type RunContext, type RunMiddleware } from '@svc/contract'
 import { failureOf, withSource, type Emit } from '../children/run-child.ts'
 import { RUN_ERR_STEP_TIMEOUT } from '../errors.ts'
 import type { RunEvents } from '../events/events.ts'
@@ -78,6 +78,8 @@ export interface Place {
   /** Emits a part of the block. */
   readonly emit: Emit
   readonly events: RunEvents
+  /** The middleware of the workflow. */
+  readonly use: readonly RunMiddleware[]
   readonly view: AnyView
   /** Runs the flow of a block. */
   readonly run: (flow: AnyFlow, place: Place) => Promise<unknown>

@@ -10,6 +10,12 @@ import { nameOf, prefixedError, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_WORKFLOW } from '../errors.ts'
 import { functionSchema, optional, strict } from '../loop/model-options.ts'
 import { RetrySchema } from '../models/call-report.ts'
+import {
+  planMiddleware,
+  UseSchema,
+  type Middleware,
+  type PlannedMiddleware
+} from '../middleware/middleware.ts'
 import { BASE_OPTIONS, type BaseOptions } from '../runnables/base-runnable.ts'
 import {
   compileSchema,
@@ -43,6 +49,8 @@ export interface WorkflowOptions<
   input?: Input
   /** The schema of its output, validated after the last step; default: any JSON. */
   output?: Output
+  /** Hooks around its runs and its steps, within those of the app. At most 32. */
+  use?: readonly Middleware[]
   /** Builds the steps: called once with an empty flow, returns the flow of the last method. */
   steps: (flow: NewFlow<Input>) => {
     readonly nodes: Flow<never, never, unknown>['nodes']
@@ -55,6 +63,7 @@ const WorkflowOptionsSchema = Type.Object(
     ...BASE_OPTIONS,
     input: optional(Type.Any()),
     output: optional(Type.Any()),
+    use: optional(UseSchema),
     steps: functionSchema
   } satisfies Record<keyof WorkflowOptions, TSchema>,
   strict
@@ -130,6 +139,7 @@ export interface WorkflowPlan {
   readonly input: WorkflowInput | undefined
   readonly output: WorkflowOutput | undefined
   readonly flow: AnyFlow
+  readonly use: readonly PlannedMiddleware[]
   /** The names of all steps, nested ones included. */
   readonly steps: readonly string[]
 }
@@ -138,10 +148,11 @@ export interface WorkflowPlan {
 interface GivenOptions extends BaseOptions {
   readonly input?: Schema
   readonly output?: Schema
+  readonly use?: readonly Middleware[]
   readonly steps: (flow: never) => unknown
 }
 
-/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_…, which name the workflow; errors of `steps` */
+/** Checks a workflow. @throws RUN_ERR_BAD_WORKFLOW, RUN_ERR_BAD_MIDDLEWARE, REG_ERR_BAD_…, which name the workflow; errors of `steps` */
 export function planWorkflow(options: GivenOptions): WorkflowPlan {
   return prefixErrors(nameOf('workflow', options), () => toPlan(options))
 }
@@ -163,7 +174,7 @@ function toPlan(options: GivenOptions): WorkflowPlan {
   }
   for (const node of nodes) requireNode(node)
   requireSources(flow, names, new Set())
-  return { name, input, output, flow, steps }
+  return { name, input, output, flow, use: planMiddleware(options.use), steps }
 }
 
 function* walk(flow: AnyFlow): Generator<FlowNode> {

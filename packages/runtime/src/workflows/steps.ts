@@ -186,7 +186,7 @@ type RunnableNode = Extract<FlowNode, { type: 'runnable' }>
 /** Runs a runnable as a step. Emits its parts under the step's name, and records its answer. */
 export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> {
   const { name, runnable, options } = node
-  const { context, signal: _, emit } = place
+  const { context, signal: _, emit, use } = place
   // It continues by its own journal.
   const journaled = context.journal !== undefined && runnable.resumable === true
   const run = async () => {
@@ -196,7 +196,10 @@ export function runRunnable(node: RunnableNode, place: Place): Promise<unknown> 
       const input = toInput(runnable, options.input?.(place.view) ?? defaultInput(node, place))
       // A workflow repeats only its failed step, anything else begins again.
       const attempts = runnable.kind === 'workflow' ? {} : { attempt: count }
-      return outputOf(node, await runChild({ runnable, input, context, signal, name, emit, ...attempts }))
+      return outputOf(
+        node,
+        await runChild({ runnable, input, context, signal, name, emit, use, ...attempts })
+      )
     })
   }
   return context.step(`${name}#output`, run, { journaled })

@@ -13,6 +13,8 @@ import { RUN_ERR_WORKFLOW_BAD_OUTPUT } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { ChildGuard } from '../guards/guard.ts'
 import { toJson } from '../json/json.ts'
+import { enterRun } from '../middleware/enter-run.ts'
+import { RunHooks, type HookedRun } from '../middleware/run-hooks.ts'
 import { BaseRunnable, type OutputSchema, type RunOptions } from '../runnables/base-runnable.ts'
 import type { RunStream, TypedRunResult } from '../runnables/run-stream.ts'
 import type { Schema, SchemaOutput } from '../schemas/compile-schema.ts'
@@ -63,13 +65,19 @@ async function* runWorkflow(
   const events = new RunEvents(context, plan.name, 'workflow')
   try {
     guard.signal.throwIfAborted()
-    const input = await readInput(plan, given, guard)
+    const entered =
+      plan.use.length > 0 || context.use !== undefined
+        ? yield* enter(plan, given, { kind: 'workflow', name: plan.name, context, guard, events })
+        : { input: given }
+    if (entered === undefined) return
+    const input = await readInput(plan, entered.input, guard)
     const start = {
       context,
       signal: guard.signal,
       emit: channel.put,
       run: runFlow,
       events,
+      use: plan.use,
       view: { input, steps: {}, previous: input, index: 0 }
     }
     const work = () => guard.wait(runFlow(plan.flow, start))
@@ -83,6 +91,18 @@ async function* runWorkflow(
     guard.close()
     channel.close(reason)
   }
+}
+
+async function* enter(
+  { input, use }: WorkflowPlan,
+  given: RunInput,
+  run: HookedRun
+): AsyncGenerator<YieldedPart, { readonly input: RunInput } | undefined> {
+  const hooks = new RunHooks(run, use)
+  if (!hooks.checksMessages) return { input: given }
+  const accepts = (changed: RunInput) => requireInput({ inputSchema: input?.schema }, changed)
+  accepts(given)
+  return yield* enterRun(run, hooks, { input: given, alone: true, accepts })
 }
 
 async function readInput({ input }: WorkflowPlan, given: RunInput, guard: ChildGuard): Promise<RunInput> {
@@ -129,7 +149,7 @@ export class Workflow<
 > extends BaseRunnable<SchemaOutput<Output>, WorkflowStructured<Output, Last>> {
   readonly #plan: WorkflowPlan
 
-  /** @throws RUN_ERR_BAD_WORKFLOW, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN */
+  /** @throws RUN_ERR_BAD_WORKFLOW, RUN_ERR_BAD_MIDDLEWARE, REG_ERR_BAD_NAME, REG_ERR_BAD_RUNNABLE, REG_ERR_NAME_TAKEN */
   constructor(options: WorkflowOptions<Input, Output, Last>) {
     const plan = planWorkflow(options)
     super(options, plan.name)
