@@ -21,7 +21,8 @@ export function stopOfFinish({ finishReason }: PartOf<'finish'>): Stop {
 /** How a run ended that failed. */
 export function stopOfError({ code }: { readonly code: string }): Stop {
   if (code === 'RUN_ERR_BUDGET') return toStop({ type: 'budget_reached' })
-  return toStop({ type: code === 'RUN_ERR_REJECTED' ? 'refusal' : 'retries_exhausted' })
+  const isRefused = code === 'RUN_ERR_REJECTED' || code === 'RUN_ERR_BLOCKED'
+  return toStop({ type: isRefused ? 'refusal' : 'retries_exhausted' })
 }
 
 const TYPES: Readonly<Record<string, SessionError['type']>> = {

@@ -17,12 +17,12 @@ import {
   type WhenBusy,
   type YieldedPart
 } from '@svc/contract'
+import { requireInput } from '@svc/registry/engine'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import { nameOf, prefixBadOptions, prefixErrors } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
 import { RunEvents } from '../events/events.ts'
 import { RunGuard, TIMEOUT_DEFAULTS, type Timeouts } from '../guards/guard.ts'
-import { requireInput } from '@svc/registry/engine'
 import { beginLoop, converse, createTurn, type Conversation, type LoopStart } from '../loop/converse.ts'
 import type { LoopRun, ModelLoop } from '../loop/model-loop.ts'
 import { planLoop, type LoopPlan } from '../loop/loop-plan.ts'
@@ -75,7 +75,7 @@ class AgentRun implements LoopRun, LoopStart, Conversation {
   readonly hooks: RunHooks | undefined
   input: RunInput
   messages: LoopStart['messages']
-  readonly words: LoopStart['words']
+  words: LoopStart['words']
   readonly remember: LoopStart['remember']
   readonly #plan: AgentPlan
   readonly #turn: Turn
@@ -128,6 +128,7 @@ class AgentRun implements LoopRun, LoopStart, Conversation {
     if (entered === undefined) return undefined
     if (entered.input !== asked) {
       this.input = entered.input
+      this.words = undefined
       // It was the last message of the conversation that the caller keeps.
       if (input === undefined) this.messages = context.messages?.slice(0, -1)
     }

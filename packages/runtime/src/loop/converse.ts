@@ -205,7 +205,9 @@ export async function converse(conversation: Conversation, sink: PartSink): Prom
           loop.record(opened, isPromise(calling) ? await calling : calling)
           const asking = loop.stopReason()
           const stopReason = isPromise(asking) ? await asking : asking
-          if (stopReason === undefined || !(await loop.closeSteering())) continue
+          if (stopReason === undefined) continue
+          const closing = loop.closeSteering()
+          if (!(isPromise(closing) ? await closing : closing)) continue
           finishReason = stopReason
           break steps
         }

@@ -21,7 +21,7 @@ export async function* enterRun(
   yield* parts
   if (block === undefined) return { input }
   if (block.answer === undefined) throw toBlockedError(block)
-  yield* answerFor(run, turn, message.input, block.answer)
+  yield* answerFor(run, turn, input, block.answer)
   return undefined
 }
 

@@ -77,7 +77,7 @@ export function guard(options: GuardOptions): Middleware {
   requireOptions(GuardOptionsSchema, options, prefixedError('guard', RUN_ERR_BAD_MIDDLEWARE))
   const { name, check, mode = 'enforce', onError = 'block', timeout } = options
   const enforcement: Enforcement = { audits: mode === 'audit', failsOpen: onError === 'allow' }
-  return {
+  const middleware: Middleware & { [ENFORCEMENT]: Enforcement } = {
     name,
     ...defined({ timeout }),
     [ENFORCEMENT]: enforcement,
@@ -86,6 +86,7 @@ export function guard(options: GuardOptions): Middleware {
       return toMessageAnswer(verdict, input)
     }
   }
+  return middleware
 }
 
 function toMessageAnswer(verdict: Verdict | void, input: RunInput): { input: RunInput } | Block | undefined {

@@ -7,6 +7,7 @@ import {
   toLoggable,
   type Awaitable,
   type Journal,
+  type PartOf,
   type RunContext,
   type RunInput,
   type RunnableKey,
@@ -58,14 +59,22 @@ export interface Entry {
   readonly parts: readonly YieldedPart[]
 }
 
-/** What a hook said to a message, as the journal has it; nothing is recorded of one that allowed it. */
+/** What a hook said to a message, as the journal has it. */
 interface MessageAnswer {
+  /** Of the middleware; a second one of a name has `#2` behind it. */
   readonly name: string
   /** True if it changes nothing. */
   readonly audits?: true
-  readonly block?: Block
-  /** Unless it is blocked. */
-  readonly input?: RunInput
+  /** Undefined if it allowed the message. */
+  readonly change?: MessageChange
+}
+
+type MessageChange = { readonly block: Block } | { readonly block?: undefined; readonly input: RunInput }
+
+/** Answers that the journal does not have yet. */
+interface Unrecorded {
+  readonly key: string
+  readonly answers: readonly MessageAnswer[]
 }
 
 /** The hooks around one run: those of the app and of the teams and workflows that it is a part of, then its own. */
@@ -75,7 +84,7 @@ export class RunHooks {
   /** From the outermost in. */
   readonly #list: readonly PlannedMiddleware[]
   readonly #checking: readonly PlannedMiddleware[]
-  #unrecorded: { readonly key: string; readonly answers: readonly MessageAnswer[] } | undefined
+  #unrecorded: Unrecorded | undefined
 
   constructor(run: HookedRun, own: readonly PlannedMiddleware[]) {
     const { use, registry } = run.context
@@ -90,25 +99,31 @@ export class RunHooks {
     return this.#checking.length > 0
   }
 
-  /** Has a message checked, unless an earlier process has. @throws RUN_ERR_GUARD_FAILED, exposed errors of hooks, why the run must end */
+  /**
+   * Has a message checked, by the hooks that no earlier process has recorded.
+   * @throws RUN_ERR_GUARD_FAILED, exposed errors of hooks, why the run must end
+   */
   async enter(message: Message): Promise<Entry> {
     const { journal } = this.#run.context
-    const key = `#use beforeRun ${message.number}`
-    const recorded = await journal?.recall(key)
-    if (recorded !== undefined) {
-      const answers = recorded.output as readonly MessageAnswer[]
-      return toEntry(message.input, answers, (part) => journal!.replay(part))
+    const entering = new Entering(message, journal)
+    await entering.recall()
+    for (const [at, middleware] of this.#checking.entries()) {
+      if (entering.block !== undefined) break
+      const id = idOf(this.#checking, at)
+      if (entering.has(id)) continue
+      const { audits } = middleware
+      const change = await this.#askMessage(middleware, message, entering.input)
+      entering.add({ name: id, ...(audits && { audits }), ...defined({ change }) })
+      if (change !== undefined)
+        this.#tell('input', middleware, change.block === undefined ? 'replace' : 'block', change.block)
     }
-    const answers = await this.#ask(message)
-    const { input, block, parts } = toEntry(message.input, answers, (part) => part)
-    if (journal === undefined || hasUploads(input)) return { input, block, parts }
-    const last = parts.at(-1)
-    if (last !== undefined)
-      return { input, block, parts: [...parts.slice(0, -1), journal.record(last, key, answers).part] }
-    if (this.#unrecorded !== undefined) await this.#recordAlone(journal)
-    this.#unrecorded = { key, answers }
-    if (message.alone) await this.#recordAlone(journal)
-    return { input, block, parts }
+    const { unrecorded } = entering
+    if (journal !== undefined && unrecorded !== undefined) {
+      if (this.#unrecorded !== undefined) await this.#recordAlone(journal)
+      this.#unrecorded = unrecorded
+      if (message.alone) await this.#recordAlone(journal)
+    }
+    return entering
   }
 
   /** A part about to be yielded, with what is to be recorded; another process then asks no hook again. */
@@ -127,26 +142,17 @@ export class RunHooks {
     if (isPromise(stored)) await this.#run.guard.wait(stored)
   }
 
-  async #ask({ input, number, accepts }: Message): Promise<MessageAnswer[]> {
-    const answers: MessageAnswer[] = []
-    let current = input
-    for (const middleware of this.#checking) {
-      const { name, audits } = middleware
-      const given = current
-      const said = await this.#call(
-        middleware,
-        (call) =>
-          middleware.beforeRun!(new AskedMessage(this.#run.context, this.#key, call, given, number > 0)),
-        (value) => readAnswer(value, accepts)
-      )
-      if (said === undefined) continue
-      answers.push({ name, ...(audits && { audits }), ...said })
-      this.#tell('input', middleware, said.block === undefined ? 'replace' : 'block', said.block)
-      if (audits) continue
-      if (said.block !== undefined) break
-      current = said.input
-    }
-    return answers
+  #askMessage(
+    middleware: PlannedMiddleware,
+    { number, accepts }: Message,
+    input: RunInput
+  ): Promise<MessageChange | undefined> {
+    const { context } = this.#run
+    return this.#call(
+      middleware,
+      (call) => middleware.beforeRun!(new AskedMessage(context, this.#key, call, input, number > 0)),
+      (value) => readChange(value, accepts)
+    )
   }
 
   /** Calls a hook and reads its answer; undefined if it failed, and its failures allow. */
@@ -161,7 +167,8 @@ export class RunHooks {
     try {
       value = await call.settle(() => ask(call))
     } catch (err) {
-      return this.#fail(middleware, err, isExposed(err))
+      // A guard's check may have given what it may not.
+      return this.#fail(middleware, err, isExposed(err) && codeOf(err) !== 'RUN_ERR_BAD_MIDDLEWARE')
     }
     try {
       return read(value)
@@ -224,31 +231,91 @@ class AskedMessage extends Asked implements MessageState {
   }
 }
 
-function toEntry(
-  given: RunInput,
-  answers: readonly MessageAnswer[],
-  mark: (part: YieldedPart) => YieldedPart
-): Entry {
-  const counted = answers.filter(({ audits }) => audits === undefined)
-  return {
-    input: counted.findLast(({ block }) => block === undefined)?.input ?? given,
-    block: counted.find(({ block }) => block !== undefined)?.block,
-    parts: answers.map(({ name, audits, block }) =>
-      mark({
-        type: 'guard',
-        name,
-        on: 'input',
-        action: audits ? 'audit' : block === undefined ? 'replace' : 'block',
-        ...defined({ reason: block?.reason })
-      })
-    )
+/** A message on its way through the hooks. */
+class Entering implements Entry {
+  readonly parts: YieldedPart[] = []
+  input: RunInput
+  block: Block | undefined
+  readonly #key: string
+  readonly #journal: Journal | undefined
+  readonly #names = new Set<string>()
+  #pending: MessageAnswer[] = []
+  #records = 0
+
+  constructor({ input, number }: Message, journal: Journal | undefined) {
+    this.input = input
+    this.#key = `#use beforeRun ${number}`
+    this.#journal = journal
+  }
+
+  /** Takes the answers that an earlier process recorded. */
+  async recall(): Promise<void> {
+    const journal = this.#journal
+    while (journal !== undefined) {
+      const recorded = await journal.recall(this.#nextKey)
+      if (recorded === undefined) break
+      this.#records++
+      for (const answer of recorded.output as readonly MessageAnswer[]) {
+        this.#take(answer)
+        if (answer.change !== undefined) this.parts.push(journal.replay(toPart(answer, answer.change)))
+      }
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name)
+  }
+
+  /** Takes an answer. A change is recorded with its part, and what was allowed before it too. */
+  add(answer: MessageAnswer): void {
+    this.#take(answer)
+    this.#pending.push(answer)
+    if (answer.change === undefined) return
+    const part = toPart(answer, answer.change)
+    const { unrecorded } = this
+    if (unrecorded === undefined) return void this.parts.push(part)
+    this.#pending = []
+    this.#records++
+    this.parts.push(this.#journal!.record(part, unrecorded.key, unrecorded.answers).part)
+  }
+
+  /** What is left to be recorded; undefined if it is nothing that a journal could have. */
+  get unrecorded(): Unrecorded | undefined {
+    if (this.#journal === undefined || this.#pending.length === 0 || hasUploads(this.input)) return undefined
+    return { key: this.#nextKey, answers: this.#pending }
+  }
+
+  get #nextKey(): string {
+    return `${this.#key}.${this.#records}`
+  }
+
+  #take({ name, audits, change }: MessageAnswer): void {
+    this.#names.add(name)
+    if (audits || change === undefined) return
+    if (change.block === undefined) this.input = change.input
+    else this.block = change.block
   }
 }
 
-function readAnswer(
-  value: unknown,
-  accepts: Message['accepts']
-): { readonly block: Block } | { readonly block?: undefined; readonly input: RunInput } | undefined {
+function toPart({ name, audits }: MessageAnswer, { block }: MessageChange): PartOf<'guard'> {
+  const action = audits ? 'audit' : block === undefined ? 'replace' : 'block'
+  return {
+    type: 'guard',
+    name: name.split('#')[0]!,
+    on: 'input',
+    action,
+    ...defined({ reason: block?.reason })
+  }
+}
+
+// Lists of different owners may have one name.
+function idOf(list: readonly PlannedMiddleware[], at: number): string {
+  const { name } = list[at]!
+  const earlier = list.slice(0, at).filter((each) => each.name === name).length
+  return earlier === 0 ? name : `${name}#${earlier + 1}`
+}
+
+function readChange(value: unknown, accepts: Message['accepts']): MessageChange | undefined {
   if (value === undefined) return undefined
   if (isBlock(value)) return { block: readBlock(value) }
   const { input } = Object(value) as { input?: RunInput }

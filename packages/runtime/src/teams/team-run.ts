@@ -9,6 +9,7 @@ import {
   type RunInput,
   type Runnable,
   type RunResult,
+  type SessionMessage,
   type SessionStore,
   type StoredError,
   type YieldedPart
@@ -46,6 +47,8 @@ export class TeamRun {
   readonly guard: RunGuard
   readonly events: RunEvents
   readonly hooks: RunHooks | undefined
+  /** The conversation that the caller keeps, if it differs from that of the context. */
+  messages: readonly SessionMessage[] | undefined
   /** The parts of the members. */
   readonly channel = new PartChannel()
   constructor(plan: TeamPlan, context: RunContext) {
@@ -160,7 +163,8 @@ export function leadRun(
 ): Leading {
   const turn = createTurn(plan, run)
   return {
-    begin: () => beginLoop(plan, run, turn, { input, section: () => task, tools: () => tools }),
+    begin: () =>
+      beginLoop(plan, run, turn, { input, messages: run.messages, section: () => task, tools: () => tools }),
     guard: run.guard,
     close: () => turn.end()
   }

@@ -160,7 +160,9 @@ async function* enter(
   const accepts = (changed: RunInput) => requireInput(takes, changed)
   const turn = plan.keepsTurns ? createTurn(plan, run) : undefined
   const entered = yield* enterRun(run, hooks, { input: asked, alone: true, accepts }, turn)
-  return entered?.input === asked ? { input } : entered
+  if (entered === undefined || entered.input === asked) return entered && { input }
+  if (input === undefined) run.messages = context.messages?.slice(0, -1)
+  return entered
 }
 
 function partsOf(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
