@@ -242,20 +242,19 @@ t.test('a hook gets copies', async (t) => {
 })
 
 const thrown = Object.freeze(new Error('secret'))
+const fail = (err: unknown) => () => {
+  throw err as Error
+}
+
 const failures: Record<string, () => unknown> = {
-  'throws a string': () => {
-    // oxlint-disable-next-line no-throw-literal
-    throw 'secret'
-  },
-  'throws a frozen error': () => {
-    throw thrown
-  },
+  'throws a string': fail('secret'),
+  'throws a frozen error': fail(thrown),
   rejects: () => Promise.reject(thrown),
   'never resolves': () => new Promise(() => {}),
   'resolves with a function': () => Promise.resolve(() => {}),
   'has a getter that throws': () => ({
     get action() {
-      throw thrown
+      return fail(thrown)()
     }
   }),
   'returns null': () => null,

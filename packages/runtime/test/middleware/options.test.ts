@@ -31,7 +31,7 @@ for (const [name, list] of Object.entries(bad))
     t.throws(() => makeWorkflow((flow) => flow.step('a', () => 1), { use }), code)
     const app = Fastify()
     t.teardown(() => app.close())
-    await t.rejects(app.register(runtime, { use }).ready(), code)
+    await t.rejects(async () => app.register(runtime, { use }), code)
   })
 
 t.test('a list may have 32', async (t) => {
