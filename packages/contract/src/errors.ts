@@ -103,6 +103,12 @@ export const RUN_ERR_NO_CONVERSATION = createError<[string]>(
   'A workflow takes an input only: leave out %s',
   400
 )
+/** The runnable does not compact the history of its sessions. */
+export const RUN_ERR_NO_COMPACTION = createError<[kind: string, name: string]>(
+  'RUN_ERR_NO_COMPACTION',
+  'The %s "%s" does not compact its sessions',
+  400
+)
 /** A tool of the caller has the name of one of the agent's own tools. */
 export const RUN_ERR_TOOL_NAME_TAKEN = createError<[string]>(
   'RUN_ERR_TOOL_NAME_TAKEN',

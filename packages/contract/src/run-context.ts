@@ -137,6 +137,8 @@ export interface RunContext {
   readonly stop?: readonly string[] | undefined
   /** Tokens of a prompt over which the caller wants it compacted; it lowers the threshold of the runnable only. */
   readonly compactAt?: number | undefined
+  /** True if the run has no input: it compacts the history of its session, and ends. Default false. */
+  readonly compacts?: boolean
   /** The messages that join the run, for a runnable that is `steerable`; undefined for members and steps. */
   readonly steering?: Steering | undefined
   /** The middleware of the app, and of the teams and workflows that the run is a part of; undefined if there is none. */

@@ -83,6 +83,8 @@ export interface Runnable {
   readonly whenBusy?: WhenBusy | undefined
   /** True if messages may join its runs: it takes them from `RunContext.steering` before it ends. */
   readonly steerable?: boolean | undefined
+  /** True if a run of it can compact the history of its session alone (`StartOptions.compact`). */
+  readonly compacts?: boolean | undefined
   /** True if its runs wait in the queue of their engine until a process begins them; default of `StartOptions.queue`. */
   readonly queue?: boolean | undefined
   /** How A2A replies to its messages; default of the surface. */
@@ -113,6 +115,7 @@ export interface RunnableDefinition {
   takesTurns?: boolean | undefined
   whenBusy?: WhenBusy | undefined
   steerable?: boolean | undefined
+  compacts?: boolean | undefined
   queue?: boolean | undefined
   reply?: ReplyKind | undefined
   toolNames?: readonly string[] | undefined

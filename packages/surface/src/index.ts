@@ -130,6 +130,7 @@ export {
   type RunProjection,
   type StreamStart
 } from './sse/event-stream.ts'
+export { CompactedSessionSchema, startCompaction, messagesLeftOut } from './sessions/compact-session.ts'
 export { beginSession, findSession, requireKept } from './sessions/find-session.ts'
 export {
   createSchedule,

@@ -41,6 +41,20 @@ export const SessionWatchEventSchema = Type.Object(
 )
 export type SessionWatchEvent = Static<typeof SessionWatchEventSchema>
 
+/** `session.compact`: has a summary replace the oldest messages of a session in later prompts. */
+export const SessionCompactEventSchema = Type.Object(
+  {
+    ...reference,
+    whenBusy: Type.Optional(
+      Type.Union([Type.Literal('queue'), Type.Literal('reject')], {
+        description: 'While another run of the session is under way: `queue`, the default, waits'
+      })
+    )
+  },
+  { ...strict, title: 'SessionCompactEvent' }
+)
+export type SessionCompactEvent = Static<typeof SessionCompactEventSchema>
+
 /** `session.unwatch`: follows a session no longer. */
 export const SessionUnwatchEventSchema = Type.Object(reference, { ...strict, title: 'SessionUnwatchEvent' })
 export type SessionUnwatchEvent = Static<typeof SessionUnwatchEventSchema>
@@ -60,9 +74,22 @@ const SessionWatchedSchema = Type.Object(
   { title: 'SessionWatched' }
 )
 
+/** The acknowledgement of a compaction, once it has ended. */
+const SessionCompactedSchema = Type.Object(
+  {
+    runId: Type.String({ description: 'The run that has compacted it' }),
+    messages: Type.Integer({
+      description: 'How many messages later prompts leave out; 0 if there was nothing to leave out'
+    })
+  },
+  { title: 'SessionCompacted' }
+)
+type SessionCompacted = Static<typeof SessionCompactedSchema>
+
 /** The schemas of clients' events about sessions. */
 export const SESSION_CLIENT_EVENTS = {
   'session.list': SessionListEventSchema,
+  'session.compact': SessionCompactEventSchema,
   'session.watch': SessionWatchEventSchema,
   'session.unwatch': SessionUnwatchEventSchema
 } as const
@@ -70,6 +97,7 @@ export const SESSION_CLIENT_EVENTS = {
 /** The schemas of the acknowledgements of these events. */
 export const SESSION_ACKNOWLEDGEMENTS = {
   'session.list': SessionPageSchema,
+  'session.compact': SessionCompactedSchema,
   'session.watch': SessionWatchedSchema,
   'session.unwatch': OkSchema
 } as const
@@ -77,6 +105,7 @@ export const SESSION_ACKNOWLEDGEMENTS = {
 /** The events of clients about sessions. */
 export interface SessionClientEvents {
   'session.list': ClientListener<SessionListEvent, { sessions: Session[]; nextCursor: string | null }>
+  'session.compact': ClientListener<SessionCompactEvent, SessionCompacted>
   'session.watch': ClientListener<SessionWatchEvent, { id: string; session: Session }>
   'session.unwatch': ClientListener<SessionUnwatchEvent, Ok>
 }

@@ -9,7 +9,7 @@ import { readFile } from './files.ts'
 import type { Handler } from './handler.ts'
 import { createRunHandler } from './run.ts'
 import { answerApproval, answerInput, cancelRun, watchRun } from './runs.ts'
-import { listSessions, unwatchSession, watchSession } from './sessions.ts'
+import { compactSession, listSessions, unwatchSession, watchSession } from './sessions.ts'
 import {
   cancelAnswer,
   clearTurn,
@@ -34,6 +34,7 @@ const HANDLERS: ReadonlyMap<string, Handler<never>> = new Map<JsonEvent, Handler
   ['run.watch', watchRun],
   ['run.file', readFile],
   ['session.list', listSessions],
+  ['session.compact', compactSession],
   ['session.watch', watchSession],
   ['session.unwatch', unwatchSession],
   ['approval.answer', answerApproval],

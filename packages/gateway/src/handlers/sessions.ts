@@ -1,7 +1,19 @@
 import { sessionKeyText } from '@svc/contract'
-import { formatPosition, ownerOfSessions, requireSession, toSession } from '@svc/surface'
+import {
+  startCompaction,
+  formatPosition,
+  messagesLeftOut,
+  ownerOfSessions,
+  requireSession,
+  toSession
+} from '@svc/surface'
 import { GTW_ERR_NOT_WATCHED } from '../errors.ts'
-import type { SessionListEvent, SessionUnwatchEvent, SessionWatchEvent } from '../events/session-events.ts'
+import type {
+  SessionCompactEvent,
+  SessionListEvent,
+  SessionUnwatchEvent,
+  SessionWatchEvent
+} from '../events/session-events.ts'
 import { requireOpen, type Handler } from './handler.ts'
 
 const DEFAULT_LIMIT = 20
@@ -13,6 +25,18 @@ export const listSessions: Handler<SessionListEvent> = async (surface, { princip
   const owner = ownerOfSessions(surface, principal, userId)
   const page = await runs.sessions.list({ owner, scope: exposed.scope(), limit, ...filter })
   return { ack: { sessions: page.sessions.map(toSession), nextCursor: page.nextCursor } }
+}
+
+/**
+ * `session.compact`: has a session compacted, and answers when it is.
+ * @throws RUN_ERR_SESSION_NOT_FOUND, GTW_ERR_MISSING_SCOPE, GTW_ERR_FORBIDDEN, GTW_ERR_UNKNOWN_RUNNABLE, RUN_ERR_NO_COMPACTION, RUN_ERR_SESSION_BUSY,
+ * the errors of `RunEngine.start` and of the run
+ */
+export const compactSession: Handler<SessionCompactEvent> = async (surface, connection, payload) => {
+  const { whenBusy, ...reference } = payload
+  const { principal, headers } = connection
+  const run = await startCompaction(surface, reference, { principal, headers, log: surface.log, whenBusy })
+  return { ack: { runId: run.runId, messages: await messagesLeftOut(run) } }
 }
 
 /**

@@ -45,6 +45,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, readonly string[]>> = Object.
   'PATCH /sessions/:kind/:name/:sessionId': [],
   'DELETE /sessions/:kind/:name/:sessionId': [],
   'POST /sessions/:kind/:name/:sessionId/fork': [],
+  'POST /sessions/:kind/:name/:sessionId/compact': [],
   'GET /sessions/:kind/:name/:sessionId/stream': [],
   'GET /schedules': ['schedules:read'],
   'GET /schedules/:scheduleId': ['schedules:read'],

@@ -1,6 +1,9 @@
 import {
+  startCompaction,
+  CompactedSessionSchema,
   expiryOf,
   formatPosition,
+  messagesLeftOut,
   ownerOfSessions,
   presentOf,
   removeSession,
@@ -10,12 +13,14 @@ import {
   sendPieces,
   SSE_HEADERS,
   streamEntries,
+  toRunRecord,
   toSession,
   jsonReply
 } from '@svc/surface'
 import {
   defined,
   encodePieces,
+  RunRecordSchema,
   SessionChangeSchema,
   SessionForkSchema,
   SessionSchema,
@@ -31,10 +36,13 @@ import {
   eventStreamReply
 } from '../openapi/describe-operation.ts'
 import { sendPage } from '../replies/collect-page.ts'
-import { watchClient } from '../starting/start-run.ts'
-import { StreamHeadersSchema } from '../schemas/parameters.ts'
+import { withMember } from '../replies/run-records.ts'
+import { readPatience } from '../starting/patience.ts'
+import { endsWithin, watchClient } from '../starting/start-run.ts'
+import { PreferHeadersSchema, StreamHeadersSchema } from '../schemas/parameters.ts'
 import {
   ChannelQuerySchema,
+  CompactionQuerySchema,
   MessageQuerySchema,
   SessionDetailSchema,
   SessionListSchema,
@@ -114,6 +122,23 @@ const fork = {
     ...errorReplies(400, 403, 404, 409, 413, 414, 415, 500, 503)
   }
 }
+const compact = {
+  ...describeOperation(
+    'compact-session',
+    'Have a summary replace the oldest messages of a conversation in later prompts',
+    'A run of the agent or team takes the turn, and says nothing. No message is removed.'
+  ),
+  params,
+  headers: PreferHeadersSchema,
+  querystring: CompactionQuerySchema,
+  response: {
+    200: jsonReply('The run, and how many messages later prompts leave out', CompactedSessionSchema),
+    202: jsonReply('The run, with `Prefer: respond-async` or `wait=N`', RunRecordSchema, {
+      location: 'The URL of the run'
+    }),
+    ...errorReplies(400, 403, 404, 409, 414, 429, 500, 503)
+  }
+}
 const follow = {
   ...describeOperation('stream-session', 'Follow a conversation over all its runs', CHANNEL_STREAM),
   params,
@@ -174,6 +199,27 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
     const path = [made.kind, made.name, made.sessionId].map(encodeURIComponent).join('/')
     reply.code(201).header('location', `${surface.baseOf(request)}/sessions/${path}`)
     return sendJson(replies, reply, made)
+  })
+
+  scope.post(`${PATH}/compact`, { schema: compact, config }, async (request, reply) => {
+    const { params: named, principal, query, headers, log } = request
+    const { userId, whenBusy } = query
+    const asked = { principal, headers, log, ...defined({ whenBusy }) }
+    const run = await startCompaction(surface, { ...named, ...defined({ userId }) }, asked)
+    reply.header('x-run-id', run.runId)
+    const patience = readPatience(headers.prefer)
+    if (patience === undefined) watchClient(replies, reply)
+    else {
+      const inTime = await endsWithin(surface, run, reply, patience.ms)
+      patience.apply(reply, inTime)
+      if (!inTime) {
+        reply.code(202).header('location', `${surface.baseOf(request)}/runs/${run.runId}`)
+        return toRunRecord((await runs.find(run.runId))!)
+      }
+    }
+    const messages = await messagesLeftOut(run)
+    const record = { ...toRunRecord((await runs.find(run.runId))!), messages }
+    return sendPieces(replies, reply, withMember(record, 'result', runs.stores.runs.readResult(run.runId)))
   })
 
   scope.get(`${PATH}/stream`, { schema: follow, config }, async (request, reply) => {

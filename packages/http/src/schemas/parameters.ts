@@ -18,6 +18,9 @@ export const RunHeadersSchema = Type.Object({
   )
 })
 
+/** Headers of requests that may be answered before their run ends. */
+export const PreferHeadersSchema = Type.Pick(RunHeadersSchema, ['Prefer'])
+
 /** Headers of requests for an event stream. */
 export const StreamHeadersSchema = Type.Object({
   'Last-Event-ID': Type.Optional(

@@ -45,6 +45,20 @@ export const SessionParamsSchema = Type.Object({
 /** Whose session it is. */
 export const SessionOwnerSchema = Type.Object({ userId }, { title: 'SessionOwnerQuery', ...strict })
 
+/** What happens to a compaction while a run has the turn of its session. */
+export const CompactionQuerySchema = Type.Object(
+  {
+    whenBusy: Type.Optional(
+      Type.Union([Type.Literal('queue'), Type.Literal('reject')], {
+        description:
+          'While another run of the session is under way: `queue`, the default, waits, `reject` is 409'
+      })
+    ),
+    userId
+  },
+  { title: 'CompactionQuery', ...strict }
+)
+
 /** How a session is removed. */
 export const SessionRemovalSchema = Type.Object(
   {

@@ -28,6 +28,7 @@ const admitted: Record<string, number> = {
   'PATCH /sessions/:kind/:name/:sessionId': 404,
   'DELETE /sessions/:kind/:name/:sessionId': 404,
   'POST /sessions/:kind/:name/:sessionId/fork': 404,
+  'POST /sessions/:kind/:name/:sessionId/compact': 404,
   'GET /sessions/:kind/:name/:sessionId/stream': 404,
   'GET /schedules/:scheduleId': 404,
   'POST /schedules': 404,

@@ -124,6 +124,9 @@ const forking = { params: own, body: { sessionId: 's2' } }
 const forked = await api.POST('/api/sessions/{kind}/{name}/{sessionId}/fork', forking)
 const forkId: string | undefined = forked.data?.sessionId
 if (forkId !== 's2') throw new Error('not forked')
+const compacted = await api.POST('/api/sessions/{kind}/{name}/{sessionId}/compact', { params: own })
+const leftOut = compacted.data && 'messages' in compacted.data ? compacted.data.messages : undefined
+if (leftOut !== 0) throw new Error('not compacted')
 await api.DELETE('/api/sessions/{kind}/{name}/{sessionId}', { params: own })
 const deleted = await api.GET('/api/sessions/{kind}/{name}/{sessionId}', { params: own })
 if (deleted.error?.code !== 'RUN_ERR_SESSION_NOT_FOUND') throw new Error('not deleted')
@@ -222,7 +225,7 @@ t.test('a generated client type-checks, and runs every operation', async (t) => 
   const { url, origin } = await buildApp(t, {
     engine: { webhooks: { allowPrivate: true } },
     runnables: [
-      echo,
+      { ...echo, compacts: true },
       asking(),
       question,
       maker,

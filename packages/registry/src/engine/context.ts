@@ -203,6 +203,10 @@ export class HostedContext implements RunContext {
     return answersCaller ? caller : undefined
   }
 
+  get compacts(): boolean {
+    return this.#place === ROOT && this.#host.options.compact === true
+  }
+
   get steering(): Steering | undefined {
     return this.#place === ROOT ? this.#host.inbox : undefined
   }

@@ -130,7 +130,8 @@ export class LiveRun implements Run, HostedRun, SteeredRun, ContextHost, WaitsHo
     this.resumed = earlier !== undefined && this.record.epoch > 1
     this.losses = earlier?.losses ?? 0
     this.#onlyWaits = earlier?.onlyWaits ?? false
-    if (runnable.steerable === true) this.inbox = new SteeringInbox(earlier?.log.steers)
+    if (runnable.steerable === true && options.compact !== true)
+      this.inbox = new SteeringInbox(earlier?.log.steers)
     this.#earlier = earlier
     const progress = earlier?.progress ?? new RunProgress(host.maxLogBytes)
     this.writer = new PartWriter(this, progress, host.texts)

@@ -38,8 +38,10 @@ import {
 import {
   RUN_ERR_BAD_INPUT,
   RUN_ERR_BAD_SCHEMA,
+  RUN_ERR_NO_COMPACTION,
   RUN_ERR_NO_CONVERSATION,
-  RUN_ERR_TOOL_NAME_TAKEN
+  RUN_ERR_TOOL_NAME_TAKEN,
+  RUN_ERR_WHEN_BUSY
 } from '@svc/contract/errors'
 import { Type, type TSchema } from '@sinclair/typebox'
 import type { CallerOptions, StartOptions } from './start-options.ts'
@@ -234,14 +236,18 @@ interface PreparedStart<O> {
 
 /**
  * Checks what a caller gave, and takes the input from the end of `messages` if there is none. Metadata loses the caller's keys.
- * @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA, RUN_ERR_NO_CONVERSATION, RUN_ERR_TOOL_NAME_TAKEN
+ * @throws RUN_ERR_BAD_INPUT, RUN_ERR_BAD_SCHEMA, RUN_ERR_NO_CONVERSATION, RUN_ERR_NO_COMPACTION, RUN_ERR_WHEN_BUSY, RUN_ERR_TOOL_NAME_TAKEN
  */
 export function prepareStart<O extends StartOptions>(
-  runnable: Pick<Runnable, 'kind' | 'inputSchema' | 'toolNames' | 'toolsVary'>,
+  runnable: Pick<
+    Runnable,
+    'kind' | 'name' | 'inputSchema' | 'toolNames' | 'toolsVary' | 'takesTurns' | 'compacts'
+  >,
   input: RunInput,
   options: O
 ): PreparedStart<O> {
   const { metadata, messages, sessionId, redact } = options
+  if (options.compact === true) return prepareCompaction(runnable, input, options)
   if (!hasCallerOptions(options)) {
     const typed = withContentTypes(runnable, input)
     requireInput(runnable, typed)
@@ -259,6 +265,24 @@ export function prepareStart<O extends StartOptions>(
     input: typed,
     options: { ...options, messages: taken.messages, metadata: toMetadata(metadata, redact) }
   }
+}
+
+function prepareCompaction<O extends StartOptions>(
+  { kind, name, takesTurns, compacts }: Pick<Runnable, 'kind' | 'name' | 'takesTurns' | 'compacts'>,
+  input: RunInput,
+  options: O
+): PreparedStart<O> {
+  if (compacts !== true) throw new RUN_ERR_NO_COMPACTION(kind, name)
+  const { metadata, sessionId, whenBusy, redact, ...others } = options
+  if (input !== undefined || hasCallerOptions(others))
+    throw badInput([{ path: 'input', message: 'must be left out where a session is compacted' }])
+  if (sessionId === undefined) throw badInput([{ path: 'sessionId', message: 'is required' }])
+  if (whenBusy !== undefined && whenBusy !== 'queue' && whenBusy !== 'reject')
+    throw new RUN_ERR_WHEN_BUSY('a session is compacted with queue or reject')
+  if (metadata !== undefined) requireFields({ metadata })
+  // That of the runnable is for messages.
+  const own = takesTurns === true ? { whenBusy: whenBusy ?? 'queue' } : {}
+  return { input, options: { ...options, ...own, metadata: toMetadata(metadata, redact) } }
 }
 
 /**

@@ -72,6 +72,11 @@ export interface StartOptions extends CallerOptions {
    */
   whenBusy?: WhenBusy | undefined
   /**
+   * Compacts the history of the session, and says nothing: without an input, only with `sessionId`, for runnables that `compacts` says it of.
+   * `whenBusy` is `queue`, the default, or `reject`.
+   */
+  compact?: true | undefined
+  /**
    * True if `instructions` and `tools` are kept for all turns of the session, so that the run under way has them: with `whenBusy: 'steer'` a
    * message joins it without them, and one that cannot join a run, such as one with files, waits for its turn.
    */

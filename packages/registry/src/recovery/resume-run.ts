@@ -89,6 +89,7 @@ const ResumeStateSchema = Type.Object({
   toolChoice: Type.Optional(ToolChoiceSchema),
   stop: Type.Optional(StopTextsSchema),
   compactAt: Type.Optional(CompactAtSchema),
+  compact: Type.Optional(Type.Literal(true)),
   whenBusy: Type.Optional(WhenBusySchema),
   surface: Type.Optional(
     Type.String({ description: 'The surface whose policy decided what the run may reach' })
@@ -108,7 +109,7 @@ export function toResumeState(
   surfaces: Pick<Surfaces, 'policyOf'>
 ): ResumeState {
   const { principal = ANONYMOUS, userId, afterTurn, envelope, surface, authorize, redact, whenBusy } = options
-  const { messages, instructions, tools, toolChoice, stop, compactAt } = options
+  const { messages, instructions, tools, toolChoice, stop, compactAt, compact } = options
   const policy = surface === undefined ? undefined : surfaces.policyOf(surface)
   const state = {
     ...(input !== undefined && { input }),
@@ -120,7 +121,7 @@ export function toResumeState(
     ...(tools !== undefined && { tools: [...tools] }),
     ...(toolChoice !== undefined && { toolChoice }),
     ...(stop !== undefined && { stop: [...stop] }),
-    ...defined({ compactAt, whenBusy, surface }),
+    ...defined({ compactAt, compact, whenBusy, surface }),
     guarded: policy?.isOwn ?? authorize !== undefined,
     keyed: redact !== undefined
   }

@@ -125,6 +125,10 @@ class DefinedRunnable implements Runnable {
     return this.#definition.steerable
   }
 
+  get compacts(): boolean | undefined {
+    return this.#definition.compacts
+  }
+
   get queue(): boolean | undefined {
     return this.#definition.queue
   }

@@ -11,6 +11,8 @@ import {
   type MessagePage,
   type MessageQuery,
   type NumberedPart,
+  type RunInput,
+  type Runnable,
   type Session,
   type SessionChange,
   type SessionFork,
@@ -26,9 +28,13 @@ import {
 import {
   RUN_ERR_BAD_SESSION,
   RUN_ERR_LOG_GONE,
+  RUN_ERR_NO_COMPACTION,
   RUN_ERR_SESSION_NOT_FOUND,
   RUN_ERR_SESSIONS_NOT_KEPT
 } from '@svc/contract/errors'
+import type { Surfaces } from '../access/surfaces.ts'
+import type { Run } from '../engine/run.ts'
+import type { CallerOptions, StartOptions } from '../engine/start-options.ts'
 import {
   AFTER_ALL,
   isEnd,
@@ -240,9 +246,18 @@ export interface SessionHost {
   readonly closed: AbortSignal
   readonly transients: TransientParts
   readonly sessionNotices: SessionNotices
+  readonly surfaces: Pick<Surfaces, 'find'>
   /** As `RunEngine.faultOf`. */
   faultOf(runId: string): Error | undefined
+  /** As `RunEngine.start`. */
+  start(runnable: Runnable, input: RunInput, options: StartOptions): Promise<Run>
 }
+
+/** How the compaction of a session is started. */
+export type CompactionOptions = Omit<
+  StartOptions,
+  keyof CallerOptions | 'registry' | 'sessionId' | 'afterTurn' | 'compact'
+>
 
 /** A part in the channel of a session. */
 export interface ChannelPart {
@@ -357,6 +372,28 @@ export class Sessions {
   /** The cursor of the page that ends with what a session has of the one it is a fork of; undefined if it is no fork. @throws as `list` */
   async sharedBefore(key: SessionKey): Promise<string | undefined> {
     return this.#require().sharedBefore(key)
+  }
+
+  /**
+   * Has a summary replace the oldest messages of a session in later prompts, by a run that takes its turn. The run has no part `compaction` if
+   * there is nothing to leave out.
+   * @param options whose run it is, default the owner of the session, and how it is started
+   * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_SESSIONS_NOT_KEPT, RUN_ERR_NO_COMPACTION, and as `RunEngine.start`
+   */
+  async compact(key: SessionKey, options: CompactionOptions = {}): Promise<Run> {
+    const { registry, owner, kind, name, sessionId } = key
+    const session = await this.#require().find(key)
+    if (session === undefined) throw new RUN_ERR_SESSION_NOT_FOUND(sessionId)
+    const runnable = await this.#host.surfaces.find(key)
+    if (runnable === undefined) throw new RUN_ERR_NO_COMPACTION(kind, name)
+    const principal = { sub: owner, scopes: [] }
+    return this.#host.start(runnable, undefined, {
+      principal,
+      ...options,
+      registry,
+      sessionId,
+      compact: true
+    })
   }
 
   /**

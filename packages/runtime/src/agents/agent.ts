@@ -320,6 +320,10 @@ export class Agent<
     return true
   }
 
+  get compacts(): boolean {
+    return this.#plan.history.compact !== undefined
+  }
+
   override get outputSchema(): OutputSchema<SchemaOutput<Output>> | undefined {
     return this.#plan.output?.schema
   }

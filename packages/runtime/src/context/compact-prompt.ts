@@ -191,8 +191,8 @@ async function summarise(
   } catch (err) {
     guard.check()
     const { runId, log } = context
-    const cause = late.signal.aborted ? { timeout: SUMMARY_TIMEOUT } : { code: codeOf(err) }
-    log.warn({ runId, step: index, ...cause }, 'no summary was written: messages are left out without one')
+    const fault = late.signal.aborted ? { timeout: SUMMARY_TIMEOUT } : { code: codeOf(err) }
+    log.warn({ runId, step: index, ...fault }, 'no summary was written: messages are left out without one')
     return usage === undefined ? {} : { model: chosen, usage }
   } finally {
     clearTimeout(timer)

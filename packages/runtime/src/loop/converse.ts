@@ -80,7 +80,7 @@ export async function beginLoop(
   const { context, guard } = run
   const { input } = start
   guard.check()
-  if (!isContinued(input, context)) requireInput(MESSAGE, input)
+  if (context.compacts !== true && !isContinued(input, context)) requireInput(MESSAGE, input)
   // Before anything that takes time: turns of a session follow in the order in which their runs were accepted.
   const locking = turn.lock()
   if (isPromise(locking)) await locking
@@ -175,9 +175,11 @@ export async function converse(conversation: Conversation, sink: PartSink): Prom
     loop = await conversation.begin(sink)
     if (loop === undefined) return
     const { delivered } = loop
-    let finishReason: FinishReason = 'max-steps'
+    const { compacts = false } = loop.context
+    let finishReason: FinishReason = compacts ? 'stop' : 'max-steps'
     let text = ''
-    steps: while (loop.mayStep) {
+    if (compacts) await loop.compactAsked(sink)
+    steps: while (!compacts && loop.mayStep) {
       const opening = loop.open()
       const opened = isPromise(opening) ? await opening : opening
       const { step } = opened

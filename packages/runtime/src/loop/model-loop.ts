@@ -348,31 +348,58 @@ export class ModelLoop implements ModelHost {
     return asked < 0 ? Number(hasSystem(this.#first)) - 1 : asked
   }
 
+  /** Compacts the history alone, as the caller of the run asks. @throws the reason why the run must end, the error of the sink */
+  async compactAsked(sink: PartSink): Promise<void> {
+    const { journal } = this
+    if (journal !== undefined) {
+      journal.work()
+      const parts = await this.#recompact(journal)
+      for (const part of parts) await sink(part)
+      if (parts.length > 0) return
+      await journal.mayContinue()
+    }
+    const model = this.#model
+    const options = { ...this.#plan.settings, prompt: this.#promptFor(model, undefined) }
+    await this.#leaveOut({ ...options, ...defined({ tools: this.#tools.forModel }) }, model, 0, 'asked', sink)
+  }
+
   async #compact(
     { options, model, index, changes }: LongCall,
     reason: CompactionReason,
     sink: PartSink
   ): Promise<Pick<LanguageModelV4CallOptions, 'prompt' | 'providerOptions'> | undefined> {
-    const { applyCompaction, compactPrompt } = await import('../context/compact-prompt.ts')
-    const { history } = this.#plan
-    const { context, guard } = this.#host
-    const { turn, journal, events, retry } = this
-    const long = { reason, index, turn, asked: this.#asked, call: options, model, past: this }
-    const host = { history, window: this.#window, context, guard, events, retry }
-    const compaction = await compactPrompt(long, host, sink)
-    if (compaction !== undefined) {
-      this.#begun(applyCompaction(turn, compaction))
-      this.#usage = addUsage(this.#usage, compaction.part.usage)
-      const recorded = journal?.recordCompaction(compaction, this.#compactions++)
-      await sink(recorded?.part ?? compaction.part)
-      // A summary that a crash interrupts is not written again only if it is recorded.
-      if (recorded !== undefined) await journal!.stored(recorded)
-    } else if (reason === 'overflow') return undefined
+    const isShorter = await this.#leaveOut(options, model, index, reason, sink)
+    if (!isShorter && reason === 'overflow') return undefined
     const shorter = { ...options, prompt: this.#promptFor(model, changes) }
     this.#complete(shorter, model, index, changes)
     this.#sent = { options: shorter, model }
     const { prompt, providerOptions } = shorter
     return { prompt, ...defined({ providerOptions }) }
+  }
+
+  /** False if nothing can be left out. */
+  async #leaveOut(
+    call: LanguageModelV4CallOptions,
+    model: LanguageModelV4,
+    index: number,
+    reason: CompactionReason,
+    sink: PartSink
+  ): Promise<boolean> {
+    const { applyCompaction, compactPrompt } = await import('../context/compact-prompt.ts')
+    const { history } = this.#plan
+    const { context, guard } = this.#host
+    const { turn, journal, events, retry } = this
+    const long = { reason, index, turn, asked: this.#asked, call, model, past: this }
+    const host = { history, window: this.#window, context, guard, events, retry }
+    const compaction = await compactPrompt(long, host, sink)
+    if (compaction === undefined) return false
+    this.#begun(applyCompaction(turn, compaction))
+    this.#usage = addUsage(this.#usage, compaction.part.usage)
+    const recorded = journal?.recordCompaction(compaction, this.#compactions++)
+    await sink(recorded?.part ?? compaction.part)
+    // A summary that a crash interrupts is not written again only if it is recorded.
+    if (recorded !== undefined) await journal!.stored(recorded)
+    return true
   }
 
   // Only a step with tool calls may have left some to be made, by the tools that it had.

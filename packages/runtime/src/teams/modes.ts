@@ -69,6 +69,11 @@ answer yourself, in one piece.`
   return new PushedStream((sink) => converse(leading, sink))
 }
 
+/** Compacts the history of the session alone. */
+export function compactSession(run: TeamRun, plan: LoopPlan): AsyncGenerator<YieldedPart, void> {
+  return new PushedStream((sink) => converse(leadRun(plan, run, undefined, ''), sink))
+}
+
 const MessageSchema = Type.Object(
   {
     message: Type.String({ minLength: 1, description: 'The task, with everything the member needs to know' })

@@ -16,7 +16,7 @@ import {
   type OutputSchema,
   type StructuredOf
 } from '../runnables/base-runnable.ts'
-import { coordinate, parallel, route, sequence } from './modes.ts'
+import { compactSession, coordinate, parallel, route, sequence } from './modes.ts'
 import { toToolNames } from '../tools/tool-set.ts'
 import { planTeam, TeamRun, toMessageText, type TeamPlan } from './team-run.ts'
 import type { Member, TeamMode, TeamOptions } from './team-options.ts'
@@ -87,6 +87,11 @@ export class Team<
   /** With a leader that answers, who reads the messages that join. */
   get steerable(): boolean {
     return this.#plan.mode === 'coordinate'
+  }
+
+  /** With a leader, whose history it is. */
+  get compacts(): boolean {
+    return this.#plan.leader?.history.compact !== undefined
   }
 
   /** In sequence, the first member's. */
@@ -167,6 +172,7 @@ async function* enter(
 
 function partsOf(run: TeamRun, input: RunInput): AsyncGenerator<YieldedPart, void> {
   const { mode, leader } = run.plan
+  if (run.context.compacts === true) return compactSession(run, leader!)
   if (mode === 'coordinate') return coordinate(run, leader!, input)
   if (mode === 'route') return route(run, leader!, input)
   return mode === 'parallel' ? parallel(run, input) : sequence(run, input)

@@ -57,6 +57,17 @@ function mortal(stores: Stores, lifetime: number, isSlow: boolean) {
   return { stores: own, died: died.promise, isDead, appends: () => appends }
 }
 
+/** What runs in such processes. */
+interface SurvivingRun {
+  /** Default: `Hi`. */
+  input?: RunInput
+  options?: StartOptions
+  onPart?: OnPart
+  isSlow?: boolean | undefined
+  /** Fills the stores first. */
+  before?: (stores: Stores) => unknown
+}
+
 /**
  * Runs something in a process that dies at its n-th append to the log, and in the next one to the end; each element of `lifetimes`
  * is one process, the last one lives. `make` makes the runnable of one process. With `isSlow`, writes take a turn of the event loop.
@@ -64,14 +75,11 @@ function mortal(stores: Stores, lifetime: number, isSlow: boolean) {
 export async function survive(
   make: () => Runnable,
   lifetimes: readonly number[],
-  {
-    input = 'Hi',
-    options = {},
-    onPart = () => {},
-    isSlow = false
-  }: { input?: RunInput; options?: StartOptions; onPart?: OnPart; isSlow?: boolean | undefined } = {}
+  given: SurvivingRun = {}
 ): Promise<Survived> {
+  const { input, options = {}, onPart = () => {}, isSlow = false } = { input: 'Hi', ...given }
   const stores = createInProcessStores()
+  await given.before?.(stores)
   const engines: RunEngine[] = []
   let runId = ''
   let sessionId = ''
