@@ -31,6 +31,7 @@ export {
   readPresent,
   type EntryReader,
   type LogHost,
+  type RunNotice,
   type TransientPart
 } from './engine/log/log-reader.ts'
 export { sessionOwnerOf } from './turns/run-turn.ts'

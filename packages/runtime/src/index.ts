@@ -50,6 +50,7 @@ export type {
   RunOptions,
   StructuredOf
 } from './runnables/base-runnable.ts'
+export type { ObjectSoFar } from './output/read-objects.ts'
 export type { RunStream, TypedRunResult } from './runnables/run-stream.ts'
 export { quickJsSandbox } from './sandbox/quickjs-sandbox.ts'
 export type { SandboxChoice } from './sandbox/resolve-sandbox.ts'

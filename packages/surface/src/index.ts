@@ -131,6 +131,7 @@ export {
   type StreamStart
 } from './sse/event-stream.ts'
 export { CompactedSessionSchema, startCompaction, messagesLeftOut } from './sessions/compact-session.ts'
+export { partialQuery, PartialNotice, PartialReader, wantsPartial } from './sse/partial-reader.ts'
 export { beginSession, findSession, requireKept } from './sessions/find-session.ts'
 export {
   createSchedule,
@@ -238,6 +239,7 @@ export {
   WireSchema,
   type EntryReader,
   type LogHost,
+  type TransientPart,
   type Lookup,
   type MadeFile,
   type Policy,

@@ -15,6 +15,7 @@ import {
   openEventStream,
   SSE_HEADERS,
   tieToClient,
+  wantsPartial,
   type Admit,
   type AddressedRequest,
   type FileUrl,
@@ -131,7 +132,8 @@ export async function connect(
   tieToClient(surface.replies, reply)
   if (active === undefined)
     return reply.headers(SSE_HEADERS).send(ended.length === 0 ? EMPTY : createJsonStream(head))
-  return openEventStream(surface, reply, active.runId, new RunStream(new RunEvents(options), { head }))
+  const projection = new RunStream(new RunEvents(options), { head })
+  return openEventStream(surface, reply, active.runId, projection, wantsPartial(request))
 }
 
 /** The last turns of a thread, oldest first. Runnables that keep no turns, such as workflows, have their last runs only. */

@@ -9,6 +9,7 @@ import {
   openEventStream,
   SSE_HEADERS,
   tieToClient,
+  wantsPartial,
   type GivenAnswer,
   type WireSurface
 } from '@svc/surface'
@@ -82,7 +83,7 @@ export async function continueRun(
     head: encodeEvents(events.resume()),
     answered: given.map(({ inputId }) => inputId)
   })
-  return openEventStream(surface, reply, runId, projection)
+  return openEventStream(surface, reply, runId, projection, wantsPartial(request))
 }
 
 /** The run that asked for what is answered. @throws RUN_ERR_NOT_FOUND, RUN_ERR_INPUT_NOT_FOUND, AGUI_ERR_NOTHING_ANSWERED */

@@ -17,6 +17,7 @@ import {
   startUnlessWaiting,
   tieToClient,
   toStartOptions,
+  wantsPartial,
   type WireSurface
 } from '@svc/surface'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -122,7 +123,7 @@ export async function startRun(
   // A message that has joined a run gets what follows it: the client may have the rest.
   const isUnderWay = run.joined && (await readSoFar(surface, run.runId, events)).events.run.end === undefined
   const projection = new RunStream(events, isUnderWay ? { head: encodeEvents(events.resume()) } : {})
-  return openEventStream(surface, reply, run.runId, projection)
+  return openEventStream(surface, reply, run.runId, projection, wantsPartial(request))
 }
 
 /**

@@ -12,7 +12,7 @@ import { readForwarded, RunAgentInputSchema, type RunAgentInput } from '../wire/
 import { connect } from './connect.ts'
 import { continueRun } from './continue-run.ts'
 import { sendEmptyRun, startRun } from './start-run.ts'
-import { ConnectQuerySchema, REPLIES, THREADS, type ConnectQuery } from './thread-schemas.ts'
+import { ConnectQuerySchema, REPLIES, RunQuerySchema, THREADS, type ConnectQuery } from './thread-schemas.ts'
 
 /** The routes of threads. */
 export function threadRoutes(scope: FastifyInstance, surface: WireSurface): void {
@@ -31,6 +31,7 @@ function addRoutes(
       'A last message of the user starts a run; `resume`, or last messages with the results of tool calls, continue the run that waits for them. Without messages the stream ends at once.'
     ),
     params: NameParamsSchema,
+    querystring: RunQuerySchema,
     body: RunAgentInputSchema,
     response: REPLIES.run
   }

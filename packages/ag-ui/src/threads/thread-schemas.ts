@@ -1,9 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { RunBodySchema } from '@svc/contract'
-import { eventsReply, jsonReply, type ConversationWire } from '@svc/surface'
+import { eventsReply, jsonReply, partialQuery, type ConversationWire } from '@svc/surface'
 import { AgUiEventSchema } from '../wire/events.ts'
 
 const { userId } = RunBodySchema.properties
+
+/** The query of a message. */
+export const RunQuerySchema = Type.Object(partialQuery)
 
 export const ConnectQuerySchema = Type.Object(
   {
@@ -17,7 +20,8 @@ export const ConnectQuerySchema = Type.Object(
         maximum: 1_000,
         description: 'About this many messages of the session, in whole turns; default 100'
       })
-    )
+    ),
+    ...partialQuery
   },
   { additionalProperties: false }
 )

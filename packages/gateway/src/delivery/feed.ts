@@ -8,7 +8,14 @@ import {
 } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import { TextEntry } from '@svc/contract/stores'
-import { formatPosition, loadResult, typeOfEntry, type EntryReader, type LogHost } from '@svc/surface'
+import {
+  formatPosition,
+  loadResult,
+  PartialNotice,
+  typeOfEntry,
+  type EntryReader,
+  type LogHost
+} from '@svc/surface'
 import type { Outlet } from './outlet.ts'
 import { ChunkEncoder, hasEvent, projectPart, type Projection, type ServerEvent } from './project-part.ts'
 
@@ -120,8 +127,12 @@ export class Feed {
   #emitTransients(): void {
     const { kind, sessionId } = this.#options
     const place = sessionId === undefined ? {} : { sessionId }
-    for (const { part, runId = this.#reader.runId } of this.#reader.takeTransients())
-      this.#send([`${kind}.part`, { runId, part, ...place }])
+    for (const notice of this.#reader.takeTransients()) {
+      const { part, runId = this.#reader.runId } = notice
+      if (notice instanceof PartialNotice)
+        this.#send([`${kind}.partial`, { runId, value: part.value, ...place }])
+      else this.#send([`${kind}.part`, { runId, part, ...place }])
+    }
   }
 
   // The log has no last part: the run is suspended, its store fails, or it was removed. A session has no end of its own: its reader ends with the engine.

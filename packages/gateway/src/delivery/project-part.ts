@@ -15,6 +15,7 @@ import type {
   ErrorEvent,
   InputEvent,
   PartEvent,
+  PartialEvent,
   ResetEvent,
   SessionSuspendedEvent,
   SuspendedEvent,
@@ -34,6 +35,7 @@ export type ServerEvent =
   | [`${RunnableKind}.input`, InputEvent]
   | [`${RunnableKind}.reset`, ResetEvent]
   | [`${RunnableKind}.part`, PartEvent]
+  | [`${RunnableKind}.partial`, PartialEvent]
   | [`${RunnableKind}.done`, DoneEvent]
   | [`${RunnableKind}.error`, ErrorEvent]
   | ['run.suspended', SuspendedEvent]

@@ -11,6 +11,7 @@ import {
   type Started
 } from './acknowledgements.ts'
 import {
+  partial,
   SESSION_ACKNOWLEDGEMENTS,
   SESSION_CLIENT_EVENTS,
   type SessionClientEvents
@@ -18,12 +19,13 @@ import {
 import { VOICE_ACKNOWLEDGEMENTS, VOICE_CLIENT_EVENTS, type VoiceClientEvents } from './voice-events.ts'
 
 const id = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
-const parts = {
+const shown = {
   parts: Type.Optional(
     Type.Boolean({
       description: 'True to receive the parts without an event of their own, too; default false'
     })
-  )
+  ),
+  ...partial
 }
 const strict = { additionalProperties: false } as const
 
@@ -39,7 +41,7 @@ export const RunEventSchema = Type.Composite(
             'The same event with the same key is acknowledged with the run that the first one started'
         })
       ),
-      ...parts
+      ...shown
     }),
     RunBodySchema
   ],
@@ -65,7 +67,7 @@ export const WatchEventSchema = Type.Object(
         description: 'The `seq` of the last received event; default 0, from the start'
       })
     ),
-    ...parts
+    ...shown
   },
   { ...strict, title: 'WatchEvent' }
 )

@@ -88,6 +88,17 @@ export interface PartEvent extends Static<TObject<typeof channel>> {
   part: (Omit<NumberedPart, 'seq'> & { seq?: number }) | null
 }
 
+/** The object that the agent is writing, for clients that asked for `partial`: it grows until it is `structured`, or a step begins. */
+export const PartialEventSchema = Type.Object(
+  {
+    runId: place.runId,
+    sessionId: channel.sessionId,
+    value: Type.Unknown({ description: 'Not validated; an object or an array' })
+  },
+  { title: 'PartialEvent' }
+)
+export type PartialEvent = Static<typeof PartialEventSchema>
+
 /** The last event of a run that ended, or was canceled. */
 export const DoneEventSchema = defineEvent('Done', {
   output: Type.Object({
@@ -148,6 +159,7 @@ export const RUN_EVENTS = {
   input: InputEventSchema,
   reset: ResetEventSchema,
   part: PartEventSchema,
+  partial: PartialEventSchema,
   done: DoneEventSchema,
   error: ErrorEventSchema
 } as const
@@ -160,6 +172,7 @@ interface RunEvents {
   input: InputEvent
   reset: ResetEvent
   part: PartEvent
+  partial: PartialEvent
   done: DoneEvent
   error: ErrorEvent
 }

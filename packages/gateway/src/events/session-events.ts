@@ -7,6 +7,15 @@ const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, description
 const userId = Type.Optional(
   Type.String({ ...IdSchema, description: 'Of callers without credentials: the `userId` of their runs' })
 )
+/** The choice of partial objects. */
+export const partial = {
+  partial: Type.Optional(
+    Type.Boolean({
+      description:
+        'True to receive the object that the agent is writing, as `agent.partial`, at most every 50 ms; default false'
+    })
+  )
+}
 const reference = { kind: RunnableKindSchema, name, sessionId: IdSchema, userId }
 
 /** `session.list`: a page of your sessions, last changed first. */
@@ -35,7 +44,8 @@ export const SessionWatchEventSchema = Type.Object(
         description:
           'The `id` of the last received event; `0.0` for the first run. Default the run under way, or the next one'
       })
-    )
+    ),
+    ...partial
   },
   { ...strict, title: 'SessionWatchEvent' }
 )

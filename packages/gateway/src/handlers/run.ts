@@ -13,7 +13,7 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
   return async (surface, connection, payload) => {
     const { runs, keeper, settings, log } = surface
     const { principal, headers } = connection
-    const { name, parts = false, idempotencyKey, ...body } = payload
+    const { name, parts = false, partial = false, idempotencyKey, ...body } = payload
     const { input, onDisconnect = settings.onDisconnect } = body
     const asked = { body, onDisconnect, principal, headers, log }
     const { runnable, options } = await admitRun(surface, kind, name, asked)
@@ -27,7 +27,7 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
     else if (onDisconnect === 'cancel' && !joined) keeper.keep(run, sub, connection)
     // The socket may have left while the run started.
     if (connection.closed) keeper.leave(connection)
-    const followed = { runId, kind, after: 0, parts }
+    const followed = { runId, kind, after: 0, parts, partial }
     const follow = () => {
       if (startKey !== undefined) connection.followKeyed(followed)
       // A socket that follows the run already gets nothing twice.
@@ -38,11 +38,11 @@ export function createRunHandler(kind: RunnableKind): Handler<RunEvent> {
   }
 }
 
-// As HTTP does for its Idempotency-Key: without the caller's key of a provider, and whether parts are sent.
+// As HTTP does for its Idempotency-Key: without the caller's key of a provider, and what is sent of the run.
 function toStartKey(
   event: string,
   key: string,
-  { apiKey: _, parts: __, idempotencyKey: ___, ...asked }: RunEvent
+  { apiKey: _, parts: __, partial: ___, idempotencyKey: ____, ...asked }: RunEvent
 ): StartKey {
   return {
     key: hash('sha256', JSON.stringify([event, asked.name, key]), 'base64url'),

@@ -8,7 +8,7 @@ import { requireOpen, type Handler } from './handler.ts'
  * @throws RUN_ERR_NOT_FOUND, RUN_ERR_DRAINING, RUN_ERR_LOG_GONE, GTW_ERR_TOO_MANY_RUNS
  */
 export const watchRun: Handler<WatchEvent> = async (surface, connection, payload) => {
-  const { runId, after = 0, parts = false } = payload
+  const { runId, after = 0, parts = false, partial = false } = payload
   const { runs, keeper } = surface
   const { principal } = connection
   const run = await requireRun(surface, runId, principal)
@@ -20,7 +20,7 @@ export const watchRun: Handler<WatchEvent> = async (surface, connection, payload
   if (isOver) return answer
   keeper.join(run, principal.sub, connection)
   if (connection.closed) keeper.leave(connection)
-  return { ...answer, after: () => connection.follow({ runId, kind, after, parts }) }
+  return { ...answer, after: () => connection.follow({ runId, kind, after, parts, partial }) }
 }
 
 /** `run.cancel`: cancels a run. @throws RUN_ERR_NOT_FOUND, RUN_ERR_TERMINAL */

@@ -4,6 +4,7 @@ import {
   formatPosition,
   messagesLeftOut,
   ownerOfSessions,
+  PartialReader,
   requireSession,
   toSession
 } from '@svc/surface'
@@ -44,13 +45,16 @@ export const compactSession: Handler<SessionCompactEvent> = async (surface, conn
  * @throws RUN_ERR_SESSION_NOT_FOUND, RUN_ERR_DRAINING, RUN_ERR_BAD_POSITION, RUN_ERR_LOG_GONE, GTW_ERR_TOO_MANY_RUNS
  */
 export const watchSession: Handler<SessionWatchEvent> = async (surface, connection, payload) => {
-  const { after, ...reference } = payload
+  const { after, partial = false, ...reference } = payload
   const session = await requireSession(surface, reference, connection.principal)
   requireOpen(surface.runs)
   const id = feedOf(session)
   connection.requireCapacity(id)
-  const reader = await surface.runs.sessions.open(session, after)
-  const { ordinal, after: seq } = reader
+  const { runs } = surface
+  const reader = partial
+    ? await PartialReader.ofSession(runs, session, after)
+    : await runs.sessions.open(session, after)
+  const { ordinal = 0, after: seq } = reader
   return {
     ack: { id: formatPosition({ ordinal, seq }), session: toSession(session) },
     after: () => connection.followSession(id, session, reader)

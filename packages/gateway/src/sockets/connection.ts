@@ -7,7 +7,14 @@ import {
   type StoredSession,
   type VoiceOutput
 } from '@svc/contract'
-import { LogReader, type CallConnection, type CallEnd, type EntryReader, type LiveCall } from '@svc/surface'
+import {
+  LogReader,
+  PartialReader,
+  type CallConnection,
+  type CallEnd,
+  type EntryReader,
+  type LiveCall
+} from '@svc/surface'
 import type { DefaultEventsMap, Socket } from 'socket.io'
 import { Feed, type FeedOptions } from '../delivery/feed.ts'
 import { Outlet } from '../delivery/outlet.ts'
@@ -180,10 +187,12 @@ export type GatewaySocket = Socket<
 const MAX_READS = 16
 const MAX_KEYED = 100
 
-/** A run to follow, after which part, and whether all parts are wanted. */
+/** A run to follow, after which part, and what is wanted besides its named events. */
 interface FollowedRun extends Pick<FeedOptions, 'kind' | 'parts'> {
   readonly runId: string
   readonly after: number
+  /** True for the object that an agent is writing; default false. */
+  readonly partial?: boolean
 }
 
 /** What a feed reads; a later one with the same id replaces it. */
@@ -302,9 +311,11 @@ export class Connection {
   }
 
   /** Emits the events of a run after a given part, until the run or the socket ends. */
-  follow({ runId, after, ...how }: FollowedRun): void {
+  follow({ runId, after, partial = false, ...how }: FollowedRun): void {
     if (this.closed) return
-    this.#feed({ id: runId, reader: new LogReader(this.#surface.runs, runId, after), ...how })
+    const { runs } = this.#surface
+    const reader = partial ? PartialReader.ofRun(runs, runId, after) : new LogReader(runs, runId, after)
+    this.#feed({ id: runId, reader, ...how })
   }
 
   /** Emits the events of a session, with all parts, until its reader or the socket ends. */

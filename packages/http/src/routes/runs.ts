@@ -1,6 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { RunRecordSchema, type RunQuery } from '@svc/contract'
-import { createSseStream, isEnd, requireRun, SSE_HEADERS, jsonReply } from '@svc/surface'
+import {
+  createSseStream,
+  isEnd,
+  jsonReply,
+  partialQuery,
+  requireRun,
+  SSE_HEADERS,
+  wantsPartial
+} from '@svc/surface'
 import { HTTP_ERR_BAD_LAST_EVENT_ID } from '../errors.ts'
 import {
   describeOperation,
@@ -39,7 +47,10 @@ const watch = {
   params: RunParamsSchema,
   headers: StreamHeadersSchema,
   querystring: Type.Object(
-    { after: Type.Optional(Type.String({ description: 'Like `Last-Event-ID`, which takes precedence' })) },
+    {
+      after: Type.Optional(Type.String({ description: 'Like `Last-Event-ID`, which takes precedence' })),
+      ...partialQuery
+    },
     { additionalProperties: false }
   ),
   response: {
@@ -86,7 +97,7 @@ export function runsRoutes(scope: HttpScope, surface: Surface): void {
     reply.headers(SSE_HEADERS).header('x-run-id', runId)
     if (request.method === 'HEAD') return reply.send()
     watchClient(replies, reply)
-    return createSseStream(runs, runId, { after, heartbeat })
+    return createSseStream(runs, runId, { after, heartbeat, partial: wantsPartial(request) })
   })
 }
 

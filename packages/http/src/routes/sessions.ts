@@ -12,8 +12,10 @@ import {
   sendJson,
   sendPieces,
   SSE_HEADERS,
+  PartialReader,
   streamEntries,
   toRunRecord,
+  wantsPartial,
   toSession,
   jsonReply
 } from '@svc/surface'
@@ -228,7 +230,10 @@ export function sessionsRoutes(scope: HttpScope, surface: Surface): void {
     const session = await requireSession(surface, { ...named, userId }, principal)
     const place = headers['last-event-id'] ?? after
     if (Array.isArray(place)) throw new HTTP_ERR_BAD_LAST_EVENT_ID()
-    const reader = await sessions.open(session, place, expiryOf(principal))
+    const expiry = expiryOf(principal)
+    const reader = wantsPartial(request)
+      ? await PartialReader.ofSession(runs, session, place, expiry)
+      : await sessions.open(session, place, expiry)
     reply.headers(SSE_HEADERS)
     if (request.method === 'HEAD') {
       reader.close()

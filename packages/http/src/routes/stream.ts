@@ -1,5 +1,5 @@
 import { RunBodySchema, RUNNABLE_KINDS } from '@svc/contract'
-import { createSseStream, SSE_HEADERS } from '@svc/surface'
+import { createSseStream, SSE_HEADERS, wantsPartial } from '@svc/surface'
 import {
   describeOperation,
   errorReplies,
@@ -8,7 +8,7 @@ import {
   RUN_ERRORS
 } from '../openapi/describe-operation.ts'
 import { createStarter, tieToClient } from '../starting/start-run.ts'
-import { NameParamsSchema, RunHeadersSchema } from '../schemas/parameters.ts'
+import { NameParamsSchema, PartialQuerySchema, RunHeadersSchema } from '../schemas/parameters.ts'
 import type { HttpScope, Surface } from '../surface.ts'
 
 /** `POST /agents/:name/stream` and the other kinds: starts a run and streams its parts. */
@@ -25,6 +25,7 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
       ),
       params: NameParamsSchema,
       headers: RunHeadersSchema,
+      querystring: PartialQuerySchema,
       body: RunBodySchema,
       response: { 200: eventStreamReply('The parts, live'), ...errorReplies(...RUN_ERRORS) }
     }
@@ -33,7 +34,7 @@ export function streamRoutes(scope: HttpScope, surface: Surface): void {
       const run = await start(request, reply)
       tieToClient(surface, run, request.body, reply)
       reply.headers(SSE_HEADERS)
-      return createSseStream(runs, run.runId, { heartbeat })
+      return createSseStream(runs, run.runId, { heartbeat, partial: wantsPartial(request) })
     })
   }
 }

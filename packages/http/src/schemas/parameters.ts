@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { partialQuery } from '@svc/surface'
 
 /** Headers of requests that start a run. */
 export const RunHeadersSchema = Type.Object({
@@ -29,6 +30,9 @@ export const StreamHeadersSchema = Type.Object({
     })
   )
 })
+
+/** Query parameters of the event stream of a new run. */
+export const PartialQuerySchema = Type.Object(partialQuery)
 
 /** Path parameters of a runnable. */
 export const NameParamsSchema = Type.Object({ name: Type.String({ description: 'The registered name' }) })

@@ -7,6 +7,7 @@ import {
   SessionSchema,
   TurnBranchesSchema
 } from '@svc/contract'
+import { partialQuery } from '@svc/surface'
 import { nextCursor, pageQuery } from './parameters.ts'
 
 // The cursors of sessions have their keys.
@@ -103,6 +104,7 @@ export const ChannelQuerySchema = Type.Object(
           'Like `Last-Event-ID`, which takes precedence; `0.0` for the first run. Default the run under way, or the next one'
       })
     ),
+    ...partialQuery,
     userId
   },
   { title: 'ChannelQuery', ...strict }

@@ -39,11 +39,13 @@ import { RunHooks } from '../middleware/run-hooks.ts'
 import type { Memory } from '../memory/memory.ts'
 import { RunMemory } from '../memory/run-memory.ts'
 import { createOutputFormat } from '../output/output-format.ts'
+import { readObjects, type ObjectSoFar } from '../output/read-objects.ts'
 import {
   BASE_OPTIONS,
   BaseRunnable,
   type BaseOptions,
-  type OutputSchema
+  type OutputSchema,
+  type RunOptions
 } from '../runnables/base-runnable.ts'
 import { pushAll, PushedStream } from '../runnables/pushed-parts.ts'
 import { requireSandbox, resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
@@ -346,6 +348,20 @@ export class Agent<
     if (skills === undefined)
       throw new RUN_ERR_BAD_AGENT(`skills: "${this.name}" was made without; an empty list will do`)
     skills.add(skill)
+  }
+
+  /**
+   * Runs it and yields its answer as it is written: `{ partial }` while that grows, at most every 50 ms, and `{ structured }` at the end,
+   * unless the run ends without an answer. A step that is repeated begins anew. Leaving it early ends the run.
+   * @throws when it is read: RUN_ERR_BAD_AGENT if the agent was made without `output`, and the errors of `stream`
+   */
+  async *objects(
+    input: RunInput,
+    options?: RunOptions | RunContext
+  ): AsyncGenerator<ObjectSoFar<SchemaOutput<Output>>, void> {
+    if (this.#plan.output === undefined)
+      throw new RUN_ERR_BAD_AGENT(`output: "${this.name}" was made without, so its answers are texts`)
+    yield* readObjects(this.stream(input, options))
   }
 
   protected override execute(input: RunInput, context: RunContext): AsyncGenerator<YieldedPart, void> {

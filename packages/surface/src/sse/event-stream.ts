@@ -135,13 +135,15 @@ export interface RunProjection extends SseProjection {
 /**
  * Opens the stream of a run, for a reply that gets its headers. The handler returns the stream: a reply that it sends and returns, Fastify
  * watches once more.
+ * @param partial true for the object that an agent is writing, to `encodeTransient` of the projection
  */
 export function openEventStream(
   { runs, heartbeat }: { readonly runs: RunEngine; readonly heartbeat: number },
   reply: FastifyReply,
   runId: string,
-  projection: RunProjection
+  projection: RunProjection,
+  partial = false
 ): ReadableStream<string> {
   reply.headers(SSE_HEADERS).header('x-run-id', runId)
-  return createSseStream(runs, runId, { after: projection.seq ?? 0, heartbeat, projection })
+  return createSseStream(runs, runId, { after: projection.seq ?? 0, heartbeat, projection, partial })
 }

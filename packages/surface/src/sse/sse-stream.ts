@@ -21,6 +21,7 @@ import {
   type LogHost,
   type TransientPart
 } from '@svc/registry/engine'
+import { PartialReader } from './partial-reader.ts'
 
 /**
  * Headers of every event stream: `no-transform` keeps proxies from compressing it, and thereby from holding events back;
@@ -330,6 +331,8 @@ export interface SseStreamOptions {
   heartbeat?: number
   /** Default: each part as one message, with its `seq` as the id. */
   projection?: SseProjection
+  /** True for the object that an agent is writing among the transient parts; default false. */
+  partial?: boolean
 }
 
 type Controller = ReadableStreamDefaultController<string>
@@ -343,9 +346,10 @@ type Controller = ReadableStreamDefaultController<string>
 export function createSseStream(
   runs: LogHost,
   runId: string,
-  { after, ...options }: SseStreamOptions = {}
+  { after, partial = false, ...options }: SseStreamOptions = {}
 ): ReadableStream<string> {
-  return streamEntries(new LogReader(runs, runId, after), options)
+  const reader = partial ? PartialReader.ofRun(runs, runId, after) : new LogReader(runs, runId, after)
+  return streamEntries(reader, options)
 }
 
 /**
@@ -354,7 +358,7 @@ export function createSseStream(
  */
 export function streamEntries(
   reader: EntryReader,
-  { heartbeat = DEFAULT_HEARTBEAT, projection }: Omit<SseStreamOptions, 'after'> = {}
+  { heartbeat = DEFAULT_HEARTBEAT, projection }: Omit<SseStreamOptions, 'after' | 'partial'> = {}
 ): ReadableStream<string> {
   return new ReadableStream(new SseSource(reader, heartbeat, projection), { highWaterMark: 0 })
 }

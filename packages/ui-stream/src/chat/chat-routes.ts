@@ -5,7 +5,6 @@ import {
   reserveMemory,
   sendJson,
   tieToClient,
-  UserQuerySchema,
   type ConversationPlace,
   type ConversationRequest
 } from '@svc/surface'
@@ -17,6 +16,8 @@ import {
   ChatBodySchema,
   HistoryQuerySchema,
   REPLIES,
+  ResumeQuerySchema,
+  SendQuerySchema,
   type ChatBody,
   type HistoryQuery
 } from './chat-schemas.ts'
@@ -42,6 +43,7 @@ function addRoutes(
       'A last message of the user starts a run; one of the assistant continues its run, with the responses to approvals and the outputs of tools among its parts.'
     ),
     params: NameParamsSchema,
+    querystring: SendQuerySchema,
     body: ChatBodySchema,
     response: REPLIES.stream
   }
@@ -76,7 +78,7 @@ function addRoutes(
   const resume = {
     ...describe('resume', 'Follow the run under way from its start'),
     params,
-    querystring: UserQuerySchema,
+    querystring: ResumeQuerySchema,
     response: REPLIES.resumed
   }
   scope.get<ConversationRequest>(

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Type, type Static } from '@sinclair/typebox'
 import { IdSchema, RunBodySchema } from '@svc/contract'
-import { eventsReply, jsonReply, type ConversationWire } from '@svc/surface'
+import { eventsReply, jsonReply, partialQuery, type ConversationWire } from '@svc/surface'
 import { UiChunkSchema } from '../wire/chunks.ts'
 import { UiMessageSchema } from '../wire/messages.ts'
 
@@ -34,6 +34,15 @@ export const ChatBodySchema = Type.Object(
   { title: 'ChatBody' }
 )
 export type ChatBody = Static<typeof ChatBodySchema>
+
+/** The query of a message. */
+export const SendQuerySchema = Type.Object(partialQuery)
+
+/** The query of the run under way. */
+export const ResumeQuerySchema = Type.Object(
+  { userId: run.userId, ...partialQuery },
+  { additionalProperties: false }
+)
 
 export const HistoryQuerySchema = Type.Object(
   {

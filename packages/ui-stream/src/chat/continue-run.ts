@@ -7,6 +7,7 @@ import {
   requireRunOf,
   openEventStream,
   tieToClient,
+  wantsPartial,
   type AddressedRequest,
   type SessionReference,
   type StreamStart
@@ -39,7 +40,7 @@ export function openStream(
   start?: StreamStart
 ): ReadableStream<string> {
   reply.headers(UI_STREAM_HEADER)
-  return openEventStream(surface, reply, runId, new ChatStream(chunks, start))
+  return openEventStream(surface, reply, runId, new ChatStream(chunks, start), wantsPartial(reply.request))
 }
 
 /**

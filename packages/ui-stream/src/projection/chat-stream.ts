@@ -1,7 +1,6 @@
-import type { PartOf } from '@svc/contract'
-import { encodeEvents, EventStream, type StreamStart } from '@svc/surface'
+import { encodeEvents, EventStream, PartialNotice, type StreamStart, type TransientPart } from '@svc/surface'
 import type { UiChunk } from '../wire/chunks.ts'
-import { toData } from './content-chunks.ts'
+import { toData, toStructured } from './content-chunks.ts'
 import type { MessageChunks } from './message-chunks.ts'
 
 /** The log of a run as a UI message stream, which ends where the run ends or waits. */
@@ -15,7 +14,8 @@ export class ChatStream extends EventStream<UiChunk> {
     return true
   }
 
-  encodeTransient({ part }: { part: PartOf<'data'> }): string {
-    return encodeEvents([toData(part)])
+  encodeTransient(notice: TransientPart): string {
+    const { part } = notice
+    return encodeEvents([notice instanceof PartialNotice ? toStructured(part.value) : toData(part)])
   }
 }

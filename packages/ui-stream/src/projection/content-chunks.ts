@@ -34,6 +34,11 @@ export function toData({ name, value, transient }: PartOf<'data'>): UiChunk {
   return { type: `data-${name}`, data: value ?? null, ...(transient && { transient }) }
 }
 
+/** A chunk for the structured answer, whole or not: a later one replaces it. */
+export function toStructured(value: unknown): UiChunk {
+  return { type: 'data-structured', id: 'structured', data: value ?? null }
+}
+
 function toFile(file: RunFile, url: string | undefined): UiChunk[] {
   if (url === undefined) return []
   const { mimeType: mediaType, filename, size, purpose, toolCallId, source } = file

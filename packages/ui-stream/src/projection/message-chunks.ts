@@ -9,7 +9,7 @@ import {
 } from '@svc/contract'
 import { steerOf, type FileUrl } from '@svc/surface'
 import type { ChatMetadata, UiChunk, UiChunkOf } from '../wire/chunks.ts'
-import { contentChunks, toData, type Logged } from './content-chunks.ts'
+import { contentChunks, toData, toStructured, type Logged } from './content-chunks.ts'
 import { MemberChunks } from './member-chunks.ts'
 import { ToolChunks } from './tool-chunks.ts'
 
@@ -109,7 +109,7 @@ export class MessageChunks {
       case 'step.start':
         return [...this.#close(), ...this.#beginStep(part)]
       case 'structured':
-        return [this.#structured(part.value ?? null)]
+        return [this.#structured(part.value)]
       case 'error':
         return this.#fail(part)
       case 'finish':
@@ -220,7 +220,7 @@ export class MessageChunks {
 
   #structured(value: unknown): UiChunk {
     this.#hasStructured = true
-    return { type: 'data-structured', id: 'structured', data: value }
+    return toStructured(value)
   }
 
   // Only the step under way can be reset: what earlier steps of the turn have said stays.
