@@ -56,7 +56,7 @@ t.test('the document is valid AsyncAPI 3.0, with every event in its direction', 
     Object.keys(CLIENT_EVENTS)
   )
   t.strictSame(Object.keys(ACKNOWLEDGEMENTS), Object.keys(CLIENT_EVENTS))
-  const sent = 3 * 9 + (Object.keys(VOICE_EVENTS).length + 2) + 3
+  const sent = 3 * 10 + (Object.keys(VOICE_EVENTS).length + 2) + 3
   t.equal(Object.keys(operations).length, 24 + sent)
   t.equal(Object.keys(channels['gateway']!.messages).length, 24 * 2 + sent)
 })
