@@ -1,5 +1,9 @@
 import type { FastifyInstance, FastifySchema, HTTPMethods } from 'fastify'
-import { ANTHROPIC_ERR_READ_ONLY, ANTHROPIC_ERR_UNSUPPORTED } from './errors.ts'
+import {
+  ANTHROPIC_ERR_READ_ONLY,
+  ANTHROPIC_ERR_ROUTE_NOT_FOUND,
+  ANTHROPIC_ERR_UNSUPPORTED
+} from './errors.ts'
 
 type Route = readonly [method: HTTPMethods, path: string]
 
@@ -30,7 +34,10 @@ const MISSING = {
 }
 const METHODS: HTTPMethods[] = ['GET', 'POST', 'DELETE']
 
-/** Refuses what clients of the protocol may ask for and the service does not have, by saying so. */
+// Ids that are longer than the router of the app takes fit no other route.
+const SERVED = ['agents', 'environments', 'sessions', 'files', 'deployments', 'deployment_runs'] as const
+
+/** Refuses what clients of the protocol may ask for and the service does not have, by saying so, and unknown paths below its own. */
 export function refusedRoutes(scope: FastifyInstance): void {
   // The field is of @fastify/swagger, which only some of the packages have.
   const schema: FastifySchema & { hide: boolean } = { hide: true }
@@ -55,4 +62,14 @@ export function refusedRoutes(scope: FastifyInstance): void {
           throw new ANTHROPIC_ERR_UNSUPPORTED(what)
         }
       })
+  for (const resource of SERVED)
+    scope.route({
+      method: METHODS,
+      url: `/v1/${resource}/*`,
+      schema,
+      exposeHeadRoute: false,
+      handler({ method, url }) {
+        throw new ANTHROPIC_ERR_ROUTE_NOT_FOUND(`${method} ${url.split('?', 1)[0]}`)
+      }
+    })
 }

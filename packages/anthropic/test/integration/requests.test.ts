@@ -90,7 +90,17 @@ t.test('bad requests have the shape of the protocol, and never a status over 499
     await ask(events, 'x', { ...HEADERS, 'content-type': 'text/plain' }),
     '415 invalid_request_error ANTHROPIC_ERR_UNSUPPORTED_MEDIA_TYPE'
   )
-  t.equal(await ask('nothing', {}), '404 not_found_error ANTHROPIC_ERR_ROUTE_NOT_FOUND')
+  const NO_ROUTE = '404 not_found_error ANTHROPIC_ERR_ROUTE_NOT_FOUND'
+  t.equal(await ask('nothing', {}), NO_ROUTE)
+  const long = 'x'.repeat(5_000)
+  for (const path of [
+    `sessions/${long}`,
+    `sessions/${long}/events`,
+    `sessions/${id}/threads/${long}/archive`
+  ])
+    t.equal(await ask(path, {}), NO_ROUTE)
+  for (const path of ['agents', 'environments', 'files', 'deployments', 'deployment_runs'])
+    t.equal(await ask(`${path}/${long}`, {}), NO_ROUTE)
   t.equal((await client.beta.sessions.list()).data.length, 1, 'what was refused began no session')
   t.ok(origin)
 })

@@ -176,6 +176,31 @@ t.test('approvals are required actions, and calls of the service have their outp
   t.match(denied, { type: 'mcp_call', status: 'failed', error: { code: 'RUN_ERR_APPROVAL_DENIED' } })
 })
 
+t.test('an approval that is answered by canceling its turn cancels no other one', async (t) => {
+  const call = { toolName: 'send', args: { to: 'ada' } }
+  // The model may be asked once more before the turn is canceled.
+  const { add } = supportAgent(Array.from({ length: 4 }, () => ({ toolCalls: [call] })))
+  const { client } = await agentsApp(t, { add })
+  const { sessions } = client().beta.agents
+  const { id } = await sessions.create({ agent_id: 'support', environment, input: 'Send it' })
+  const asked = async () => {
+    const { required_actions: actions } = await until(() => sessions.retrieve(id), waits)
+    return (actions[0] as { request_id: string }).request_id
+  }
+  const cancel = {
+    type: 'agent.session.input.mcp_approval_request_result',
+    request_id: await asked(),
+    response: { type: 'mcp_tool_call', decision: 'cancel' }
+  }
+  await send(sessions, id, cancel)
+  await until(() => sessions.retrieve(id), isIdle)
+  t.match((await sessions.turns.list(id)).data, [{ status: 'cancelled' }])
+  await send(sessions, id, say('Again'))
+  const second = await asked()
+  await send(sessions, id, cancel)
+  t.equal(await asked(), second, 'the answer came again, and the next turn still waits')
+})
+
 t.test('an answer that two clients give at once is taken from both', async (t) => {
   const { add } = supportAgent([
     { toolCalls: [{ toolName: 'locate', args: {}, toolCallId: 'c1' }] },

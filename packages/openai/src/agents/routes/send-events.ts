@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { defined, type Runnable, type StartKey } from '@svc/contract'
+import { codeOf, defined, type Runnable, type StartKey } from '@svc/contract'
 import { RUN_ERR_NOT_FOUND } from '@svc/contract/errors'
 import {
   answerInputs,
@@ -211,5 +211,14 @@ async function answerApproval(
     const given = (await surface.runs.findInput(requestId))?.input.answer
     if (!given || (given.action === 'accept') !== approved) throw new OPENAI_ERR_UNKNOWN_APPROVAL(requestId)
   }
-  if (decision === 'cancel') await cancelActiveRun(surface, session, caller)
+  if (decision === 'cancel') await cancelTurn(surface, found.run.runId)
+}
+
+// The session may have gone on with another turn.
+async function cancelTurn({ runs }: Surface, runId: string): Promise<void> {
+  try {
+    await runs.cancel(runId)
+  } catch (err) {
+    if (codeOf(err) !== 'RUN_ERR_TERMINAL') throw err
+  }
 }
