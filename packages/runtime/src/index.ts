@@ -20,7 +20,16 @@ export {
   type StopCondition
 } from './sessions/to-prompt.ts'
 export { guard, type GuardOptions, type GuardState, type Verdict } from './middleware/guard.ts'
-export type { Block, GuardPoint, HookState, MessageState, Middleware } from './middleware/middleware.ts'
+export type {
+  Block,
+  GuardPoint,
+  HookState,
+  MessageState,
+  Middleware,
+  TextHold,
+  TextHook,
+  TextState
+} from './middleware/middleware.ts'
 export type { Timeouts } from './guards/guard.ts'
 export type { ApprovalPolicy } from './approvals/approval-manager.ts'
 export type { UrlOptions } from './files/urls.ts'

@@ -31,6 +31,7 @@ import { splitSystem, toStepPrompt } from '../context/step-prompt.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { RunGuard } from '../guards/guard.ts'
 import type { RunHooks } from '../middleware/run-hooks.ts'
+import { ENDED_BY_MIDDLEWARE } from '../middleware/text-gate.ts'
 import { ModelStep, type AnswerRecord, type InterruptibleStep } from '../models/model-step.ts'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import type { ModelHost, Retry, StepCall } from '../models/call-report.ts'
@@ -306,7 +307,8 @@ export class ModelLoop implements ModelHost {
       : undefined
     const { hooks } = this.#host
     const carry = hooks?.checksMessages === true ? hooks.carry.bind(hooks) : undefined
-    const call = { host: this, model, tools, options, index, ...resumed, compaction, carry }
+    const checks = hooks?.textChecks(index)
+    const call = { host: this, model, tools, options, index, ...resumed, compaction, carry, checks }
     const step = this.delivered?.step(call, guard) ?? new ModelStep(call, guard)
     return { index, step, tools }
   }
@@ -489,7 +491,9 @@ export class ModelLoop implements ModelHost {
 
   /** Checks an answer against the output. */
   check(answer: ModelAnswer): Awaitable<Checked> {
-    return this.#output === undefined ? NOTHING : this.#checkBy(this.#output, answer)
+    // What a middleware has ended is no attempt at the output.
+    const isEnded = answer.ended?.raw === ENDED_BY_MIDDLEWARE
+    return this.#output === undefined || isEnded ? NOTHING : this.#checkBy(this.#output, answer)
   }
 
   async #checkBy(output: OutputCheck, { text }: ModelAnswer): Promise<Checked> {

@@ -12,12 +12,15 @@ import { prefixedError } from '../checks/option-errors.ts'
 import { RUN_ERR_BAD_MIDDLEWARE } from '../errors.ts'
 import {
   ENFORCEMENT,
+  HoldSchema,
   isBlock,
   readBlock,
   type Block,
   type Enforcement,
   type MessageState,
-  type Middleware
+  type Middleware,
+  type TextHold,
+  type TextHook
 } from './middleware.ts'
 
 /** What a guard says to a text. */
@@ -29,7 +32,7 @@ export type Verdict =
 
 /** A text to be checked. */
 export interface GuardState {
-  readonly on: 'input'
+  readonly on: 'input' | 'output' | 'reasoning'
   /** All of the text so far. */
   readonly text: string
   /** What of it is to be checked now; a verdict is about it. */
@@ -45,11 +48,16 @@ export interface GuardState {
 export interface GuardOptions {
   /** 1–64 letters, digits, `_`, `.` and `-`. */
   name: string
-  /** What it checks. `input`: what the run is asked, and messages that join it. */
+  /**
+   * What it checks. `input`: what the run is asked, and messages that join it. `output`, `reasoning`: what models say, which passes only
+   * once it is checked.
+   */
   on: readonly GuardState['on'][]
   /** Checks a text; to return nothing allows it. */
   check: (state: GuardState) => Awaitable<Verdict | void>
-  /** `audit`: verdicts are reported as `guard` parts, and change nothing. Default `enforce`. */
+  /** As of `TextHook`, for what models say; default `sentence`. */
+  hold?: TextHold
+  /** `audit`: verdicts are reported as `guard` parts, and change nothing; no text is held. Default `enforce`. */
   mode?: 'enforce' | 'audit'
   /** What a check that throws or takes too long does; default `block`: the run fails with RUN_ERR_GUARD_FAILED. */
   onError?: 'block' | 'allow'
@@ -60,8 +68,12 @@ export interface GuardOptions {
 export const GuardOptionsSchema = Type.Object(
   {
     name: Type.String(),
-    on: Type.Array(Type.Union([Type.Literal('input')]), { minItems: 1, uniqueItems: true }),
+    on: Type.Array(Type.Union([Type.Literal('input'), Type.Literal('output'), Type.Literal('reasoning')]), {
+      minItems: 1,
+      uniqueItems: true
+    }),
     check: functionSchema(),
+    hold: Type.Optional(HoldSchema),
     mode: Type.Optional(Type.Union([Type.Literal('enforce'), Type.Literal('audit')])),
     onError: Type.Optional(Type.Union([Type.Literal('block'), Type.Literal('allow')])),
     timeout: Type.Optional(millisecondsSchema('Of one check; default 10,000'))
@@ -75,18 +87,30 @@ export const GuardOptionsSchema = Type.Object(
  */
 export function guard(options: GuardOptions): Middleware {
   requireOptions(GuardOptionsSchema, options, prefixedError('guard', RUN_ERR_BAD_MIDDLEWARE))
-  const { name, check, mode = 'enforce', onError = 'block', timeout } = options
-  const enforcement: Enforcement = { audits: mode === 'audit', failsOpen: onError === 'allow' }
+  const { name, on, check, hold = 'sentence', mode = 'enforce', onError = 'block', timeout } = options
+  const audits = mode === 'audit'
+  const enforcement: Enforcement = { audits, failsOpen: audits || onError === 'allow' }
+  const of = on.flatMap((point) => (point === 'input' ? [] : [TEXTS[point]]))
   const middleware: Middleware & { [ENFORCEMENT]: Enforcement } = {
     name,
     ...defined({ timeout }),
     [ENFORCEMENT]: enforcement,
-    async beforeRun({ input, text, context, signal }: MessageState) {
-      const verdict = await check({ on: 'input', text, held: text, final: true, context, signal })
-      return toMessageAnswer(verdict, input)
-    }
+    ...(on.includes('input') && {
+      async beforeRun({ input, text, context, signal }: MessageState) {
+        const verdict = await check({ on: 'input', text, held: text, final: true, context, signal })
+        return toMessageAnswer(verdict, input)
+      }
+    }),
+    ...(of.length > 0 && { onText: { hold, of, check: checkText(check) } })
   }
   return middleware
+}
+
+const TEXTS = { output: 'text', reasoning: 'reasoning' } as const
+
+function checkText(check: GuardOptions['check']): TextHook['check'] {
+  return ({ of, text, held, final, context, signal }) =>
+    check({ on: of === 'text' ? 'output' : 'reasoning', text, held, final, context, signal })
 }
 
 function toMessageAnswer(verdict: Verdict | void, input: RunInput): { input: RunInput } | Block | undefined {

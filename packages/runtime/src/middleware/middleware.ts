@@ -47,6 +47,38 @@ export interface Block {
   readonly note?: string
 }
 
+/** How much text waits for its check: a number of characters that stay behind, each sentence, or all of the step. */
+export type TextHold = number | 'sentence' | 'step'
+
+/** Text of a model on its way to the log, the session and every reader. */
+export interface TextState extends HookState {
+  readonly of: 'text' | 'reasoning'
+  /** All of the step so far; of reasoning, of its block. */
+  readonly text: string
+  /** What of it is to be checked now, at its end. */
+  readonly held: string
+  /** True if no more text follows. */
+  readonly final: boolean
+  readonly stepNumber: number
+}
+
+/** A check of the text of a model, which passes only once it is checked. */
+export interface TextHook {
+  /**
+   * A number, 1–65,536: so many characters stay behind what has passed, so that no match of that length is ever cut. `sentence`: what may
+   * be a match across two sentences may have the first one out. `step`: nothing passes before the step is complete.
+   */
+  readonly hold: TextHold
+  /** Default: both, since readers see both. */
+  readonly of?: readonly ('text' | 'reasoning')[]
+  /** Checks what is held; to return nothing allows it. */
+  check(
+    state: TextState
+  ): Awaitable<
+    void | { readonly action: 'allow' } | { readonly action: 'replace'; readonly text: string } | Block
+  >
+}
+
 /**
  * Hooks around a run, which waits for them. They fail closed: where a hook throws, takes too long or returns anything but its type, the
  * run ends with RUN_ERR_GUARD_FAILED. RUN_ERR_REJECTED and other exposed errors end it as they are.
@@ -61,6 +93,8 @@ export interface Middleware extends RunMiddleware {
    * to prompt, session and memory; the log keeps what was sent. A blocked message that joins is dropped.
    */
   beforeRun?(state: MessageState): Awaitable<void | { readonly input: RunInput } | Block>
+  /** Called with what models say, by windows. What is blocked, and what is replaced, is nowhere. */
+  readonly onText?: TextHook
 }
 
 /** Where in a run a verdict was given, as in its `guard` part. */
@@ -78,6 +112,7 @@ export interface Enforcement {
 export interface PlannedMiddleware extends RunMiddleware, Enforcement {
   readonly timeout: number
   readonly beforeRun: Middleware['beforeRun']
+  readonly onText: TextHook | undefined
 }
 
 /** The key under which `guard` keeps how its verdicts count; the same in every installed copy of this package. */
@@ -87,14 +122,27 @@ const MAX_MIDDLEWARE = 32
 const TIMEOUT = 10_000
 const ENFORCED: Enforcement = { audits: false, failsOpen: false }
 
+export const HoldSchema = Type.Union([
+  Type.Integer({ minimum: 1, maximum: 65_536 }),
+  Type.Literal('sentence'),
+  Type.Literal('step')
+])
+const TextsSchema = Type.Array(Type.Union([Type.Literal('text'), Type.Literal('reasoning')]), {
+  minItems: 1,
+  uniqueItems: true
+})
+
 const fields = {
   name: Type.String({ pattern: String.raw`^[\w.-]{1,64}$` }),
   timeout: Type.Optional(millisecondsSchema('Of one call of a hook; default 10,000')),
-  beforeRun: Type.Optional(functionSchema())
+  beforeRun: Type.Optional(functionSchema()),
+  onText: Type.Optional(
+    Type.Object({ hold: HoldSchema, of: Type.Optional(TextsSchema), check: functionSchema() })
+  )
 }
 const MiddlewareSchema = Type.Object(fields)
 const StrictSchema = Type.Object(fields, { additionalProperties: false })
-const HOOKS = ['beforeRun'] as const
+const HOOKS = ['beforeRun', 'onText'] as const
 
 /** The schema of the option `use`; each middleware is checked by `planMiddleware`. */
 export const UseSchema = Type.Array(Type.Any())
@@ -119,9 +167,20 @@ function plan(middleware: Middleware, where: string): PlannedMiddleware {
   requireOptions(schema, middleware, prefixedError(where, RUN_ERR_BAD_MIDDLEWARE))
   if (HOOKS.every((hook) => middleware[hook] === undefined))
     throw new RUN_ERR_BAD_MIDDLEWARE(`${where}: expected a hook: ${HOOKS.join(', ')}`)
-  const { name, timeout = TIMEOUT } = middleware
+  const { name, timeout = TIMEOUT, onText } = middleware
   const enforcement = (middleware as { [ENFORCEMENT]?: Enforcement })[ENFORCEMENT] ?? ENFORCED
-  return { name, timeout, ...enforcement, beforeRun: middleware.beforeRun?.bind(middleware) }
+  return {
+    name,
+    timeout,
+    ...enforcement,
+    beforeRun: middleware.beforeRun?.bind(middleware),
+    onText: onText && bindText(onText)
+  }
+}
+
+function bindText(hook: TextHook): TextHook {
+  const { hold, of, check } = hook
+  return { hold, ...defined({ of }), check: check.bind(hook) }
 }
 
 const BlockSchema = Type.Object(

@@ -19,6 +19,8 @@ import { RUN_ERR_BAD_MIDDLEWARE } from '../errors.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { Guard } from '../guards/guard.ts'
 import { copyPlain } from '../sessions/to-prompt.ts'
+import { readVerdict } from './guard.ts'
+import { holdText, type HeldText, type TextVerdict } from './held-text.ts'
 import { HookCall } from './hook-call.ts'
 import {
   isBlock,
@@ -27,8 +29,10 @@ import {
   type GuardPoint,
   type HookState,
   type MessageState,
-  type PlannedMiddleware
+  type PlannedMiddleware,
+  type TextState
 } from './middleware.ts'
+import type { TextChecks } from './text-gate.ts'
 
 /** A run around which there are hooks. */
 export interface HookedRun {
@@ -155,6 +159,46 @@ export class RunHooks {
     )
   }
 
+  /** The checks of what the model says in a step; undefined if there are none. */
+  textChecks(index: number): TextChecks | undefined {
+    const list = this.#list.filter(({ onText }) => onText !== undefined).toReversed()
+    if (list.length === 0) return undefined
+    return {
+      hold: (of, report) => {
+        const holds = list.flatMap((each) => this.#hold(each, of, index, report) ?? [])
+        return holds.length === 0 ? undefined : holds
+      }
+    }
+  }
+
+  #hold(
+    middleware: PlannedMiddleware,
+    of: TextState['of'],
+    stepNumber: number,
+    report: (part: YieldedPart) => void
+  ): HeldText | undefined {
+    const { name, audits } = middleware
+    const { hold, of: texts = [of], check } = middleware.onText!
+    if (!texts.includes(of)) return undefined
+    const on = of === 'text' ? 'output' : 'reasoning'
+    const ask = async (held: string, text: string, final: boolean): Promise<TextVerdict> => {
+      const said = { of, held, text, final, stepNumber }
+      const { context } = this.#run
+      const verdict = await this.#call(
+        middleware,
+        (call) => check(new AskedText(context, this.#key, call, said)),
+        readVerdict
+      )
+      if (verdict === undefined) return undefined
+      const { reason } = verdict as Partial<Block>
+      const action = audits ? 'audit' : verdict.action
+      report({ type: 'guard', name, on, action, ...defined({ reason }), index: stepNumber })
+      this.#tell(on, middleware, verdict.action, verdict as Partial<Block>, stepNumber)
+      return verdict
+    }
+    return holdText(hold, ask, audits)
+  }
+
   /** Calls a hook and reads its answer; undefined if it failed, and its failures allow. */
   async #call<T>(
     middleware: PlannedMiddleware,
@@ -190,10 +234,12 @@ export class RunHooks {
     on: GuardPoint,
     { name, audits }: PlannedMiddleware,
     action: 'replace' | 'block',
-    { reason, note }: Partial<Block> = {}
+    { reason, note }: Partial<Block> = {},
+    index?: number
   ): void {
     const { context, events } = this.#run
-    const verdict = { name, on, action: audits ? ('audit' as const) : action, ...defined({ reason, note }) }
+    const told = audits ? ('audit' as const) : action
+    const verdict = { name, on, action: told, ...defined({ reason, note, index }) }
     events.emit('guard.verdict', () => verdict)
     context.log.info({ runId: context.runId, ...verdict }, 'a middleware stepped in')
   }
@@ -228,6 +274,28 @@ class AskedMessage extends Asked implements MessageState {
     this.input = copyPlain(input)
     this.text = textOfInput(input)
     this.joined = joined
+  }
+}
+
+class AskedText extends Asked implements TextState {
+  readonly of: TextState['of']
+  readonly text: string
+  readonly held: string
+  readonly final: boolean
+  readonly stepNumber: number
+
+  constructor(
+    context: RunContext,
+    runnable: RunnableKey,
+    call: HookCall,
+    said: Pick<TextState, 'of' | 'text' | 'held' | 'final' | 'stepNumber'>
+  ) {
+    super(context, runnable, call)
+    this.of = said.of
+    this.text = said.text
+    this.held = said.held
+    this.final = said.final
+    this.stepNumber = said.stepNumber
   }
 }
 

@@ -13,6 +13,7 @@ import {
 import { RUN_ERR_CANCELED } from '@svc/contract/errors'
 import type { ApprovalPolicy } from '../approvals/approval-manager.ts'
 import { RUN_ERR_MODEL_FAILED } from '../errors.ts'
+import type { TextChecks } from '../middleware/text-gate.ts'
 import { toToolError } from '../tool-calls/tool-outcome.ts'
 import type { RunEvents } from '../events/events.ts'
 import type { ToolSet } from '../tools/tool-set.ts'
@@ -44,6 +45,8 @@ export interface StepCall {
   /** Parts of an earlier process that precede the step. */
   readonly before?: readonly YieldedPart[] | undefined
   readonly compaction?: CallCompaction | undefined
+  /** Of what the model says; undefined if nothing checks it. */
+  readonly checks?: TextChecks | undefined
   /** Attaches to the start of the step what is to be recorded with it. */
   readonly carry?: (<P extends YieldedPart>(part: P) => P) | undefined
 }

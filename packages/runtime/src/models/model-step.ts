@@ -19,12 +19,13 @@ import { AnswerGuard, type ModelGuard, type RunGuard } from '../guards/guard.ts'
 import { learnWindow } from '../context/context-window.ts'
 import { CallReport, retryDelay, type CallCompaction, type StepCall } from './call-report.ts'
 import { ModelAnswer, type AnswerScope, type ModelToolCall, type ProviderOutcome } from './model-answer.ts'
+import { TextGate, type GatedCall } from '../middleware/text-gate.ts'
 import type { MadeParts } from './made-parts.ts'
 import type { Overflow } from './overflow.ts'
 import { OddEnd, toModelFault, type ModelFault } from './model-fault.ts'
 import { restoreUrl, type AnswerContent } from './prompt-content.ts'
 
-type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>
+type Reader = Pick<ReadableStreamDefaultReader<LanguageModelV4StreamPart>, 'read' | 'cancel'>
 type Opened = Awaited<ReturnType<StepCall['model']['doStream']>>
 type Read = Awaited<ReturnType<Reader['read']>>
 
@@ -142,10 +143,25 @@ export class ModelStep {
   #opened(opened: Opened): void {
     try {
       if (this.#guard.isOver) return void opened.stream.cancel().then(ignore, ignore)
-      this.#reader = opened.stream.getReader()
+      const { checks } = this.#call
+      this.#reader =
+        checks === undefined ? opened.stream.getReader() : new TextGate(opened.stream, checks, this.#gated())
       this.#read()
     } catch (err) {
       this.#fail(err)
+    }
+  }
+
+  #gated(): GatedCall {
+    const guard = this.#guard
+    return {
+      expectToken: () => {
+        this.#report?.tokenArrived()
+        guard.expectToken()
+      },
+      expectNothing: () => guard.expectNothing(),
+      push: (part) => this.#push(part),
+      refuse: (err) => this.#refuse(err)
     }
   }
 

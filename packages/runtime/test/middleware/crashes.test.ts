@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { NumberedPart, Runnable } from '@svc/registry'
-import { Agent, defineTool, Team, type Middleware } from '@svc/runtime'
+import { Agent, defineTool, guard, Team, type Middleware } from '@svc/runtime'
 import { scriptedModel } from '@svc/runtime/testing'
 import t from 'tap'
 import { survive, validParts } from '../helpers/crashing.ts'
@@ -105,3 +105,31 @@ for (const [name, make] of Object.entries(cases))
       t.equal(new Set(seen.prompts).size <= new Set(unbroken.prompts).size + again, true, after)
     }
   })
+
+t.test('no process says what a guard replaces, whenever one dies', async (t) => {
+  const word = guard({
+    name: 'word',
+    on: ['output'],
+    hold: 8,
+    check: ({ held }) =>
+      held.includes('secret') ? { action: 'replace', text: held.replaceAll('secret', '[-]') } : undefined
+  })
+  const make = () => {
+    const model = scriptedModel(({ prompt }) => {
+      const text = ['the sec', 'ret is', ' a sec', 'ret, said in words']
+      return prompt.some(({ role }) => role === 'tool')
+        ? { text }
+        : { text, toolCalls: [{ toolName: 'look', args: {} }] }
+    })
+    return new Agent({ name: 'one', register: false, model, tools: [look], use: [word] })
+  }
+  const whole = await survive(make, [], { options: { sessionId: 's' } })
+  t.equal(whole.result!.text, 'the [-] is a [-], said in words')
+  for (let lifetime = 1; lifetime < whole.appends; lifetime++) {
+    const broken = await survive(make, [lifetime], { options: { sessionId: 's' }, isSlow: true })
+    t.equal(broken.result!.text, whole.result!.text, `after ${lifetime} appends`)
+    const said = broken.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+    t.notMatch(said, 'secret')
+    t.notMatch(JSON.stringify([broken.parts, broken.result]), 'secret')
+  }
+})

@@ -16,6 +16,11 @@ const bad: Record<string, readonly unknown[]> = {
   'no hook': [{ name: 'a' }],
   'an unknown hook': [{ ...allow('a'), beforeTurn: () => undefined }],
   'a hook that is no function': [{ name: 'a', beforeRun: true }],
+  'a hold of no characters': [{ name: 'a', onText: { hold: 0, check: () => undefined } }],
+  'a hold of 65,537 characters': [{ name: 'a', onText: { hold: 65_537, check: () => undefined } }],
+  'another hold': [{ name: 'a', onText: { hold: 'word', check: () => undefined } }],
+  'a check of no text': [{ name: 'a', onText: { hold: 'step', of: [], check: () => undefined } }],
+  'a text hook without a check': [{ name: 'a', onText: { hold: 'step' } }],
   'a time-out of 0': [{ ...allow('a'), timeout: 0 }],
   'a text': ['a'],
   null: [null],
@@ -56,6 +61,7 @@ const badGuards: Record<string, object> = {
   'of an unknown point': { on: ['inputs'] },
   'of a point twice': { on: ['input', 'input'] },
   'without a check': { check: undefined },
+  'of another hold': { on: ['output'], hold: 'line' },
   'of another mode': { mode: 'off' },
   'with an unknown option': { holds: 1 }
 }
