@@ -30,8 +30,8 @@ const FINISH: LanguageModelV4StreamPart = {
 
 const guardsIn = (parts: readonly NumberedPart[]) => parts.filter((part) => part.type === 'guard')
 
-const textIn = (parts: readonly { type: string }[], type = 'text') =>
-  parts.flatMap((part) => (part.type === type ? [(part as { text: string }).text] : [])).join('')
+const textIn = (parts: readonly NumberedPart[], type: 'text' | 'reasoning' = 'text') =>
+  parts.map((part) => (part.type === type ? (part as { text: string }).text : '')).join('')
 
 const replace = { action: 'replace' } as const
 
@@ -160,9 +160,8 @@ t.test('what is held when a run is canceled is dropped, also while it is checked
         onText: {
           hold: 'sentence',
           check({ final, signal }) {
-            if (!final) return
-            checking.resolve(signal)
-            return new Promise(() => {})
+            if (final) checking.resolve(signal)
+            return final ? new Promise(() => {}) : undefined
           }
         }
       }
