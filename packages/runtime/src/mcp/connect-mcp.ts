@@ -81,7 +81,7 @@ const strict = { additionalProperties: false }
 const functionSchema = Type.Function([], Type.Unknown())
 const texts = Type.Record(Type.String(), Type.String())
 const approval = Type.Union([Type.Boolean(), functionSchema])
-const { approvalTimeout, timeout, maxOutputBytes } = ToolOptionsSchema.properties
+const { approvalTimeout, deferred, timeout, maxOutputBytes } = ToolOptionsSchema.properties
 
 const ToolsSchema = Type.Object(
   {
@@ -89,6 +89,7 @@ const ToolsSchema = Type.Object(
     include: Type.Optional(Type.Union([Type.Array(Type.String()), functionSchema])),
     approval: Type.Optional(Type.Union([approval, Type.Record(Type.String(), approval)])),
     approvalTimeout,
+    deferred,
     timeout,
     maxOutputBytes
   },

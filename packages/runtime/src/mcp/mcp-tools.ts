@@ -170,6 +170,8 @@ export interface McpToolsOptions {
   approval?: Approval | Readonly<Record<string, Approval>>
   /** Milliseconds until an unanswered approval counts as denied; default: the agent's `approvalTimeout`. */
   approvalTimeout?: number
+  /** True to keep the tools out of the prompt, as `deferred` of `defineTool`; default false. */
+  deferred?: boolean
   /** Milliseconds per call; default 60,000. */
   timeout?: number
   /** Maximum size of a result, in bytes of JSON; default 262,144. */
@@ -212,7 +214,7 @@ function toTool(
   name: string,
   options: McpToolsOptions
 ): Tool {
-  const { timeout = 60_000, approvalTimeout, maxOutputBytes } = options
+  const { timeout = 60_000, approvalTimeout, deferred, maxOutputBytes } = options
   const { description = '', inputSchema, outputSchema } = tool
   const approval = approvalOf(tool.name, options.approval)
   const input = new ForeignCheck(compile, inputSchema, { subject: 'the arguments' })
@@ -224,7 +226,7 @@ function toTool(
     description,
     input: inputSchema,
     timeout,
-    ...defined({ approval, approvalTimeout, maxOutputBytes }),
+    ...defined({ approval, approvalTimeout, deferred, maxOutputBytes }),
     async execute(args: Readonly<Record<string, unknown>>, { signal, log }: ToolContext) {
       input.logUnchecked(log, tool.name)
       const answer = await requests

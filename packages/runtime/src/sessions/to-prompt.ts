@@ -327,7 +327,8 @@ export async function prepareChanges(
 
 /** Makes sure that a step has the tool of its tool choice. @throws RUN_ERR_BAD_AGENT */
 export function requireTool(tools: ToolSet, name: string): void {
-  if (!tools.names.includes(name)) throw new BadStep(`toolChoice: the step has no tool "${name}"`)
+  if (!tools.forModel?.some((tool) => tool.name === name))
+    throw new BadStep(`toolChoice: the step has no tool "${name}" in its prompt`)
 }
 
 /** Makes sure that a condition returned a boolean. @throws RUN_ERR_BAD_AGENT */

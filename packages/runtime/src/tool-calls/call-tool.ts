@@ -1,9 +1,11 @@
 import {
   andThen,
   codeOf,
+  defined,
   expose,
   isExposed,
   isPromise,
+  MAX_TIMER,
   toLoggable,
   type Awaitable,
   type PartOf,
@@ -23,7 +25,7 @@ import { messageOf, toToolOutput } from '../json/json.ts'
 import type { ModelToolCall } from '../models/model-answer.ts'
 import { resolveSandbox, type SandboxChoice } from '../sandbox/resolve-sandbox.ts'
 import type { Validate, Validated } from '../schemas/compile-schema.ts'
-import type { Tool, ToolContext } from '../tools/define-tool.ts'
+import type { ForwardedCall, Tool, ToolContext } from '../tools/define-tool.ts'
 import { CallContext, type CallingStep, type CallInProgress, type CallPlace } from './call-context.ts'
 import { CallTime } from './call-time.ts'
 import {
@@ -246,6 +248,7 @@ class ToolAttempt<C extends ToolCall = ToolCall> implements CallInProgress {
   }
 
   #use(tool: Tool, args: unknown, context: ToolContext): Awaitable<Given> {
+    if (tool.forwards !== undefined) return this.#forward(tool.forwards(args as never))
     const { validateOutput, maxOutputBytes } = tool
     const validate = (result: unknown) =>
       validateOutput === undefined ? result : this.#validateResult(validateOutput, result)
@@ -254,6 +257,20 @@ class ToolAttempt<C extends ToolCall = ToolCall> implements CallInProgress {
       if (content !== undefined) return this.#keepContent(content, maxOutputBytes)
       return { result: toToolOutput(result, maxOutputBytes) }
     })
+  }
+
+  // It has what it would have if the model called the tool itself: the time, the bounds and the files are those of the tool.
+  async #forward({ tool, args }: ForwardedCall): Promise<Given> {
+    const { guard, signal } = this.#calls
+    signal?.throwIfAborted()
+    this.#time = new CallTime(MAX_TIMER)
+    const { result, content, error, editedArgs } = await guard.wait(this.#callNested(tool, args))
+    if (error) throw expose(error)
+    return {
+      result,
+      ...defined({ content }),
+      ...(editedArgs !== undefined && { editedArgs: { name: tool.name, args: editedArgs } })
+    }
   }
 
   // The parts of files come before that of the result, so that no crash leaves a result without them.
@@ -319,6 +336,12 @@ class ToolAttempt<C extends ToolCall = ToolCall> implements CallInProgress {
 
   /** Calls another tool as a part of this call. */
   async callOther(tool: Tool, args: unknown, signal?: AbortSignal): Promise<unknown> {
+    const { result, error } = await this.#callNested(tool, args, signal)
+    if (error) throw expose(error)
+    return result
+  }
+
+  async #callNested(tool: Tool, args: unknown, signal?: AbortSignal): Promise<ToolOutcome> {
     const over = this.#overSignal
     const ended = signal === undefined ? over : AbortSignal.any([over, signal])
     ended.throwIfAborted()
@@ -326,11 +349,13 @@ class ToolAttempt<C extends ToolCall = ToolCall> implements CallInProgress {
     const callsMade = (this.#callsMade ??= [])
     const toolCallId = `${parentToolCallId}.${callsMade.length + 1}`
     const call = { toolCallId, toolName: tool.name, parentToolCallId, args: args ?? {} }
-    const made = this.#emitCall(call, { ...this.#calls, tools: createToolSet([tool]), signal: ended })
+    const made = this.#emitCall(call, {
+      ...this.#calls,
+      tools: createToolSet([{ ...tool, deferred: undefined }]),
+      signal: ended
+    })
     callsMade.push(made)
-    const { result, error } = await (this.#work?.rest(() => made) ?? made)
-    if (error) throw expose(error)
-    return result
+    return await (this.#work?.rest(() => made) ?? made)
   }
 
   async #emitCall(call: ToolCall, calls: ToolCalls): Promise<ToolOutcome> {

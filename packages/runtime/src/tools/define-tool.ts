@@ -156,6 +156,11 @@ export interface ToolSettings<Input extends Schema, Name extends string = string
    * repeated then; otherwise the model gets RUN_ERR_TOOL_INTERRUPTED, and decides. Default false.
    */
   idempotent?: boolean
+  /**
+   * True to keep it out of the prompt: the model finds it with `find_tools`, and calls it with `use_tool`. With it, both names are
+   * reserved. Default false.
+   */
+  deferred?: boolean
   /** Milliseconds; default 60,000. */
   timeout?: number
   /** The most bytes of JSON in a result; default 262,144. */
@@ -178,6 +183,7 @@ export const ToolOptionsSchema = Type.Object(
     approval: optional(Type.Union([Type.Boolean(), functionSchema])),
     approvalTimeout: optional(millisecondsSchema("Default: the agent's")),
     idempotent: optional(Type.Boolean()),
+    deferred: optional(Type.Boolean()),
     timeout: optional(millisecondsSchema('Default 60,000')),
     maxOutputBytes: optional(Type.Integer({ minimum: 1, description: 'Of its JSON; default 262,144' })),
     // Schemas and sandboxes have errors of their own.
@@ -205,13 +211,23 @@ export interface Tool<in Input = never, out Output = unknown, out Name extends s
   readonly approval: boolean | ((args: Input, context: ToolContext) => Awaitable<boolean>) | undefined
   readonly approvalTimeout: number | undefined
   readonly idempotent: boolean
+  /** True if it is not in the prompt. */
+  readonly deferred?: true | undefined
   readonly timeout: number
   readonly maxOutputBytes: number
   readonly sandbox: SandboxChoice | undefined
   /** `client` if the caller of the run serves it. */
   readonly runsAt?: 'client' | undefined
+  /** Of a tool that stands for others: the call to make instead of `execute`. @throws RUN_ERR_TOOL_UNKNOWN */
+  readonly forwards?: ((args: never) => ForwardedCall) | undefined
   /** For the type checker only. */
   readonly '~output'?: Output
+}
+
+/** A call of the tool that another one stands for. */
+export interface ForwardedCall {
+  readonly tool: Tool
+  readonly args: unknown
 }
 
 /** The result of a tool's calls: what its `outputSchema` makes of it, else what `execute` returns, as JSON; null for `undefined`. */
@@ -268,6 +284,7 @@ export function createTool<
     approval,
     approvalTimeout,
     idempotent = false,
+    deferred = false,
     timeout = 60_000,
     maxOutputBytes = 262_144,
     sandbox
@@ -291,6 +308,7 @@ export function createTool<
     approval,
     approvalTimeout,
     idempotent,
+    ...(deferred && { deferred }),
     timeout,
     maxOutputBytes,
     sandbox

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LanguageModelV4FunctionTool, LanguageModelV4ProviderTool } from '@ai-sdk/provider'
 import { RUN_ERR_BAD_AGENT } from '../errors.ts'
+import { FIND_TOOLS, toolsFor, USE_TOOL } from './deferred-tools.ts'
 import type { Tool } from './define-tool.ts'
 
 /**
@@ -26,7 +27,7 @@ export interface ToolSet {
   readonly names: readonly string[]
   /** Those that the caller of the run serves. */
   readonly clientTools: readonly Tool[]
-  /** For the model, sorted by name, and those of the caller last; undefined without tools. */
+  /** Without those that are deferred, for the model, sorted by name, and those of the caller last; undefined without tools. */
   readonly forModel: ModelTool[] | undefined
   /** These and more. @throws RUN_ERR_BAD_AGENT for a duplicate name */
   with(more: readonly AgentTool[]): ToolSet
@@ -42,6 +43,16 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
     if (byName.has(name)) throw new RUN_ERR_BAD_AGENT(`tools/${index}: there are two tools "${name}"`)
     byName.set(name, tool)
   }
+  const deferred = tools.filter(isDeferred)
+  if (deferred.length > 0)
+    for (const tool of toolsFor(deferred)) {
+      if (byName.has(tool.name))
+        throw new RUN_ERR_BAD_AGENT(`"${tool.name}" is the name of a tool that finds or calls deferred ones`)
+      byName.set(tool.name, tool)
+    }
+  // Sets of some of the tools have the two for those of them that are deferred.
+  const isOwn = (name: string) => deferred.length === 0 || (name !== FIND_TOOLS && name !== USE_TOOL)
+  const listed = deferred.length === 0 ? [...byName] : [...byName].filter(([, tool]) => !isDeferred(tool))
   return {
     get(name) {
       const tool = byName.get(name)
@@ -50,13 +61,11 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
     names: [...byName.keys()],
     clientTools: tools.filter(isClientTool),
     forModel:
-      byName.size === 0
-        ? undefined
-        : [...byName].sort(inOrder).map(([name, tool]) => toModelTool(name, tool)),
+      listed.length === 0 ? undefined : listed.sort(inOrder).map(([name, tool]) => toModelTool(name, tool)),
     with: (more) => createToolSet([...tools, ...more]),
     only: (names) =>
       createToolSet(
-        [...new Set(names)].map((name) => {
+        [...new Set(names)].filter(isOwn).map((name) => {
           const tool = byName.get(name)
           if (tool !== undefined) return tool
           const known = byName.size === 0 ? 'there are none' : `there are ${[...byName.keys()].join(', ')}`
@@ -64,6 +73,10 @@ export function createToolSet(tools: readonly AgentTool[]): ToolSet {
         })
       )
   }
+}
+
+function isDeferred(tool: AgentTool): tool is Tool {
+  return !isProviderTool(tool) && tool.deferred === true
 }
 
 // Those of the caller come last: the agent's own then begin every prompt with the same bytes, whoever calls it.
