@@ -709,10 +709,11 @@ class CallerChoice {
   }
 
   /** The choice for the next step; undefined: as the agent decides. @throws RUN_ERR_BAD_INPUT if the step has no such tool */
-  forStep({ names }: Pick<ToolSet, 'names'>): ToolChoice | undefined {
+  forStep({ forModel = [] }: Pick<ToolSet, 'forModel'>): ToolChoice | undefined {
     if (this.#isOver) return undefined
     const choice = this.#choice
     if (typeof choice === 'string') return choice
+    const names = forModel.map(({ name }) => name)
     const fault = findChoiceFault(choice, names)
     if (fault === undefined) return choice
     // Another member may have it.
