@@ -65,7 +65,7 @@ export interface GuardOptions {
   timeout?: number
 }
 
-export const GuardOptionsSchema = Type.Object(
+const GuardOptionsSchema = Type.Object(
   {
     name: Type.String(),
     on: Type.Array(Type.Union([Type.Literal('input'), Type.Literal('output'), Type.Literal('reasoning')]), {
