@@ -178,6 +178,9 @@ async function steer(host: EngineHost, run: PlacedRun, input: RunInput): Promise
   run.turn = undefined
   const active = await activeRun(stores, run, place.active)
   if (active === undefined) return undefined
+  // It may be the same request, sent twice.
+  const same = await findBefore(host, record)
+  if (same !== undefined) return same
   const joined = await joinRun(host, toSteer(record, active.runId, input as SteeringMessage, options))
   return joined ? { run: active, joined } : undefined
 }

@@ -122,6 +122,31 @@ for (const where of ['in memory', 'on two nodes'])
     })
   })
 
+t.test('a request that is sent again while its run begins gets that run', async (t) => {
+  const { agent, model, open } = makeAgent()
+  const cluster = createTestCluster()
+  const first = engineOf(t, agent, cluster.join().stores)
+  const { stores } = cluster.join()
+  const { runs } = stores
+  const findStarted = runs.findStarted.bind(runs)
+  const options = { sessionId: 's', whenBusy: 'steer', startKey } as const
+  let begun: Run | undefined
+  // The first attempt begins its run after the second one has looked for it.
+  runs.findStarted = async (record) => {
+    const found = await findStarted(record)
+    if (begun !== undefined) return found
+    begun = await first.start(agent, 'work', options)
+    await until(begun, 'tool.call')
+    return found
+  }
+  const second = engineOf(t, agent, stores)
+  const again = await second.start(agent, 'work', options)
+  t.match(again, { joined: false, replayed: true, runId: begun!.runId })
+  open()
+  await again.result()
+  t.same(asked(model.calls.at(-1)!), ['work'])
+})
+
 t.test('what joins while the model answers is answered, too', async (t) => {
   const answering = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
