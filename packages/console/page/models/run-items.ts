@@ -59,8 +59,8 @@ export interface InputItem extends Common {
 
 /** A part that stands for itself. */
 export interface PartItem extends Common {
-  readonly kind: 'file' | 'citation' | 'data' | 'structured' | 'page' | 'steer'
-  readonly part: PartOf<'file' | 'citation' | 'data' | 'structured' | 'browser.page'>
+  readonly kind: 'file' | 'citation' | 'data' | 'structured' | 'page' | 'steer' | 'compaction'
+  readonly part: PartOf<'file' | 'citation' | 'data' | 'structured' | 'browser.page' | 'compaction'>
 }
 
 /** The error of a run, or of a member. */

@@ -105,6 +105,7 @@ export class RunModel {
       case 'file':
       case 'citation':
       case 'structured':
+      case 'compaction':
         return this.#put({ kind: part.type, id: this.#newId(part), source, at, part })
       case 'browser.page':
         return this.#put({ kind: 'page', id: this.#newId(part), source, at, part })
@@ -146,7 +147,10 @@ export class RunModel {
     this.#calls.begin(part)
     if (part.attempt <= 1) return
     const valid = new Set(this.#valid.values)
-    this.items = this.items.filter(({ id }) => valid.has(id))
+    // A prompt that was refused is compacted for the next attempt.
+    const stays = ({ id, kind, source: of }: RunItem) =>
+      valid.has(id) || (kind === 'compaction' && of.length === 0)
+    this.items = this.items.filter(stays)
     this.#index()
   }
 

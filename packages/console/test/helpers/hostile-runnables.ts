@@ -43,6 +43,17 @@ function* hostileParts(text: string, index: number): Generator<YieldedPart> {
   const failing = { toolCallId: `${name}${index}`, toolName: 'fails' }
   const error = { code: name, message: text }
   yield { type: 'step.start', index, attempt: 1, model: { provider: name, modelId: name } }
+  yield {
+    type: 'compaction',
+    index,
+    reason: 'size',
+    before: 2,
+    after: 1,
+    messages: 1,
+    keeps: 0,
+    cut: 0,
+    text
+  }
   yield { type: 'reasoning', text }
   yield { type: 'text', text: text.slice(0, text.length / 2) }
   yield { type: 'text', text: text.slice(text.length / 2) }

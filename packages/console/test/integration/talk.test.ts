@@ -36,6 +36,25 @@ t.before(async () => {
 })
 t.teardown(() => browser?.close())
 
+t.test('where a prompt was compacted, and its summary', options, async (t) => {
+  const model = scriptedModel(['Known: **Ann**.', 'Noted.'])
+  const history = { window: 1_024, compact: { keep: 2, maxSummary: 256 } }
+  const { page: url, app } = await consoleApp(t, {
+    add: (registry) => new Agent({ name: 'support', model, registry, history })
+  })
+  const messages = [
+    { role: 'user', content: 'words '.repeat(400) },
+    { role: 'assistant', text: 'Yes.' }
+  ] as const
+  const run = await app.runs.start(app.registry.get('agent', 'support')!, 'And now?', { messages })
+  await run.result()
+  const { page, faults } = await openPage(t, browser, `${url}#/run/${run.runId}?tab=content`)
+  const line = page.getByText(/^1 message summarised, [\d,]+ → [\d,]+ tokens$/)
+  await line.first().click()
+  await page.locator('.markdown strong', { hasText: 'Ann' }).waitFor()
+  t.strictSame(await faults(), [])
+})
+
 t.test(
   'a talk: Markdown as it comes, an approval with edited arguments, a question, the history',
   options,

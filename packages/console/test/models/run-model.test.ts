@@ -54,6 +54,24 @@ t.test('what runs within a member is void with it, and what others did is not', 
   t.strictSame(textsOf([...parts, step('a', 2), text('a', 'again')]), ['b: beside', 'a: again'])
 })
 
+t.test('the compaction of a prompt that was refused stays when its step is made again', async (t) => {
+  const compaction: YieldedPart = {
+    type: 'compaction',
+    index: 0,
+    reason: 'overflow',
+    before: 108_000,
+    after: 31_000,
+    messages: 37,
+    keeps: 4,
+    cut: 0,
+    text: 'Known.'
+  }
+  const begin = (attempt: number): YieldedPart => ({ type: 'step.start', index: 0, attempt })
+  const said: YieldedPart = { type: 'text', text: 'x' }
+  t.strictSame(textsOf([begin(1), said, compaction, begin(2), said]), ['compaction ', ': x'])
+  t.strictSame(textsOf([step('a'), { ...compaction, source: ['a'] }, step('a', 2)]), [])
+})
+
 t.test('the next call of a member voids nothing of the one before', async (t) => {
   const parts = [step('a'), text('a', 'one'), finish('a'), step('a', 2), text('a', 'two')]
   t.strictSame(textsOf(parts), ['a: one', 'a: two'])

@@ -1,6 +1,7 @@
 import './items.css'
 import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import type { PartOf } from '@svc/contract'
 import type { InputItem, PartItem, RunItem, ToolItem } from '../../models/run-items.ts'
 import { ApprovalCard } from '../approval-card.tsx'
 import { cleanLine, cleanText } from '../clean-text.ts'
@@ -276,6 +277,8 @@ function Part({ item: { part }, runId }: { item: PartItem; runId: string }) {
           <WebLink href={part.url}>{cleanLine(part.title || part.url)}</WebLink>
         </p>
       )
+    case 'compaction':
+      return <Compaction part={part} />
     default:
       return part.name === 'steer' ? (
         <p class="asked-bubble">{cleanText(messageOf(part.value))}</p>
@@ -285,6 +288,21 @@ function Part({ item: { part }, runId }: { item: PartItem; runId: string }) {
         </Details>
       )
   }
+}
+
+function Compaction({ part }: { part: PartOf<'compaction'> }) {
+  const { messages, cut, before, after, text } = part
+  const left =
+    messages === 0
+      ? `${count(cut, 'result')} cut`
+      : `${count(messages, 'message')} ${text === undefined ? 'left out' : 'summarised'}`
+  const line = `${left}, ${before.toLocaleString('en')} → ${after.toLocaleString('en')} tokens`
+  if (text === undefined) return <p class="hint">{line}</p>
+  return <Details summary={<span class="ellipsis">{line}</span>}>{() => <Markdown text={text} />}</Details>
+}
+
+function count(some: number, noun: string): string {
+  return `${some.toLocaleString('en')} ${noun}${some === 1 ? '' : 's'}`
 }
 
 function messageOf(value: unknown): string {
