@@ -155,6 +155,17 @@ t.test('both names are reserved with deferred tools', async (t) => {
   }
 })
 
+t.test('a choice of a deferred tool is refused: the model is not told of it', async (t) => {
+  const engine = createRunEngine()
+  t.teardown(() => engine.close())
+  const { agent } = makeAgent('x', { tools: [weather] })
+  const run = await engine.start(agent, 'Go', { toolChoice: { toolName: 'weather' } })
+  await t.rejects(run.result(), { code: 'RUN_ERR_BAD_INPUT' })
+  const prepareStep = () => ({ toolChoice: { toolName: 'weather' } })
+  const { error } = await play([], [weather], { prepareStep })
+  t.match(error, { code: 'RUN_ERR_BAD_AGENT' })
+})
+
 t.test('the tools of a step decide what is found and called', async (t) => {
   const turns = [use('weather', { city: 'Rome' }), use('createInvoice')]
   const prepareStep = () => ({ activeTools: ['weather', 'find_tools', 'use_tool'] })
