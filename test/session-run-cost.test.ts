@@ -69,7 +69,8 @@ if (server) {
       const few = await blocks(1)
       for (let round = 2; round < 8; round++) await blocks(round)
       const many = await blocks(8)
-      t.ok(many <= 1.5 * few, `${few} blocks a run, ${many} after 350 more`)
+      // Indexes get a second level meanwhile; a plan that reads a whole table would add hundreds.
+      t.ok(many <= 2 * few, `${few} blocks a run, ${many} after 350 more`)
       t.ok(many <= 250, `${many} blocks a run`)
       done.push(await load.since())
     }

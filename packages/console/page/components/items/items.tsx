@@ -95,11 +95,11 @@ interface ItemsProps {
 /** The items of a run; those of members in lanes. Of thousands, only chunks in view and those that change cost anything. */
 export function Items({ items, runId, isOver }: ItemsProps) {
   const chunks = useMemo(() => toChunks(toStretches(items)), [items])
-  const count = useGradually(chunks.length, 1)
+  const shown = useGradually(chunks.length, 1)
   return (
     <>
-      {Array.from({ length: Math.ceil(count / GROUP) }, (_, at) => {
-        const group = chunks.slice(at * GROUP, Math.min(count, (at + 1) * GROUP))
+      {Array.from({ length: Math.ceil(shown / GROUP) }, (_, at) => {
+        const group = chunks.slice(at * GROUP, Math.min(shown, (at + 1) * GROUP))
         return <Group key={at} chunks={group} runId={runId} isOver={isOver} />
       })}
     </>
