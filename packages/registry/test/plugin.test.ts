@@ -102,6 +102,7 @@ t.test('the decorator has only the public interface of the engine', async (t) =>
     'steer',
     'stores',
     'surfaces',
+    'use',
     'webhooks'
   ])
   await app.close()

@@ -96,7 +96,7 @@ t.test('names, bodies and headers', async (t) => {
   const parameters = (path: string, method: string) =>
     paths[path]?.[method]?.parameters?.map(({ name }) => name)
   t.strictSame(parameters('/api/agents/{name}/run', 'post'), ['name', 'Idempotency-Key', 'Prefer'])
-  t.strictSame(parameters('/api/runs/{runId}/stream', 'get'), ['runId', 'after', 'Last-Event-ID'])
+  t.strictSame(parameters('/api/runs/{runId}/stream', 'get'), ['runId', 'after', 'partial', 'Last-Event-ID'])
   const limit = paths['/api/runs']?.['get']?.parameters?.find(({ name }) => name === 'limit')
   t.match(limit, { required: false, schema: { default: 20 } }, 'what has a default may be left out')
   const stream = paths['/api/agents/{name}/stream']?.['post']

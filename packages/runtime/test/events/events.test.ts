@@ -51,6 +51,7 @@ t.test('every documented event has a schema, those of model calls included', asy
       'context.assembled',
       'context.compacted',
       'context.overflow',
+      'guard.verdict',
       'memory.error',
       'memory.extract',
       'memory.recalled',
