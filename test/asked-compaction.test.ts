@@ -25,8 +25,11 @@ async function serveTalk(
   stores?: Store
 ): Promise<Served & { runs: RunEngine; asked: () => string[] }> {
   const registry = createRegistry()
-  const model = scriptedModel(({ prompt: [first] }) =>
-    first?.role === 'system' && first.content.startsWith('You keep the summary') ? 'Known.' : 'Noted.'
+  // How its provider counts is learned by its name, from all tests of the process.
+  const model = scriptedModel(
+    ({ prompt: [first] }) =>
+      first?.role === 'system' && first.content.startsWith('You keep the summary') ? 'Known.' : 'Noted.',
+    { modelId: 'compacted' }
   )
   registry.add(new Agent({ name: 'talk', register: false, model, history: { compact: { keep: 2 } } }))
   registry.add(

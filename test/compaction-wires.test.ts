@@ -23,7 +23,10 @@ async function serveTalk(t: Test, told: () => Promise<void> = async () => {}) {
   const registry = createRegistry()
   const isSummary = ([first]: Call['prompt']) =>
     first?.role === 'system' && first.content.startsWith('You keep the summary')
-  const scripted = scriptedModel(({ prompt }) => (isSummary(prompt) ? SUMMARY : 'Noted.'))
+  // How its provider counts is learned by its name, from all tests of the process.
+  const scripted = scriptedModel(({ prompt }) => (isSummary(prompt) ? SUMMARY : 'Noted.'), {
+    modelId: 'compacted'
+  })
   const model: Scripted = {
     ...scripted,
     async doStream(options: Call) {

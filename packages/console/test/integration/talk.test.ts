@@ -37,7 +37,8 @@ t.before(async () => {
 t.teardown(() => browser?.close())
 
 t.test('where a prompt was compacted, and its summary', options, async (t) => {
-  const model = scriptedModel(['Known: **Ann**.', 'Noted.'])
+  // How its provider counts is learned by its name, from all tests of the process.
+  const model = scriptedModel(['Known: **Ann**.', 'Noted.'], { modelId: 'compacted' })
   const history = { window: 1_024, compact: { keep: 2, maxSummary: 256 } }
   const { page: url, app } = await consoleApp(t, {
     add: (registry) => new Agent({ name: 'support', model, registry, history })
