@@ -96,7 +96,7 @@ export async function compactPrompt(
     dropped.length === 0
       ? undefined
       : await summarise(dropped, { tokens: before, scale }, long, host, compact, sink)
-  const text = written?.text === undefined ? undefined : context.redact(written.text)
+  const text = context.redact(written?.text)
   const kept = keptMessages(prompt, asked, places)
   const left = kept.reduce((sum, { message }) => sum + tokensOf(message), ofTools)
   const part: PartOf<'compaction'> = {

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt
 } from '@ai-sdk/provider'
-import type { Usage } from '@svc/contract'
+import { setNewest, type Usage } from '@svc/contract'
 import type { CompactPlan, HistoryPlan } from '../sessions/history.ts'
 import { estimateTokens, tokensOfMessage, tokensOfTools } from './estimate-tokens.ts'
 
@@ -31,28 +31,17 @@ const SHARE = 0.5
 /** The weight of the newest report in the mean. */
 const WEIGHT = 0.2
 
-class RecentModels {
-  readonly #values = new Map<string, number>()
-
-  get({ provider, modelId }: LanguageModelV4): number | undefined {
-    return this.#values.get(`${provider}/${modelId}`)
-  }
-
-  set({ provider, modelId }: LanguageModelV4, value: number): void {
-    const name = `${provider}/${modelId}`
-    this.#values.delete(name)
-    this.#values.set(name, value)
-    if (this.#values.size > MAX_MODELS) this.#values.delete(this.#values.keys().next().value!)
-  }
-}
-
 // What overflows told, and the mean of reported to estimated tokens.
-const windows = new RecentModels()
-const ratios = new RecentModels()
+const windows = new Map<string, number>()
+const ratios = new Map<string, number>()
+
+function nameOf({ provider, modelId }: LanguageModelV4): string {
+  return `${provider}/${modelId}`
+}
 
 /** Remembers the window of a model that has refused a prompt, for all runs of this process. */
 export function learnWindow(model: LanguageModelV4, limit: number): void {
-  windows.set(model, limit)
+  setNewest(windows, nameOf(model), limit, MAX_MODELS)
 }
 
 /** Counts the prompts of a run against the window of its model. */
@@ -70,7 +59,7 @@ export class ContextWindow {
 
   /** Tokens that a prompt and its answer may take together. */
   sizeFor(model: LanguageModelV4): number {
-    return this.#history.window ?? windows.get(model) ?? WINDOW
+    return this.#history.window ?? windows.get(nameOf(model)) ?? WINDOW
   }
 
   /** True if a prompt is to be compacted before it is sent. */
@@ -110,7 +99,7 @@ export class ContextWindow {
     const { countTokens } = this.#history
     const estimate = estimateTokens(call.prompt, { tools: call.tools, countTokens })
     const reported = this.#reported
-    if (reported === undefined) return estimate * (ratios.get(model) ?? 1)
+    if (reported === undefined) return estimate * (ratios.get(nameOf(model)) ?? 1)
     const fresh = estimateTokens(call.prompt.slice(reported.messages), { countTokens })
     return Math.max(reported.tokens + fresh, estimate * LEAST)
   }
@@ -123,7 +112,9 @@ export class ContextWindow {
     if (isFarBelow({ prompt, tools }, MIN_LEARNED)) return
     const estimate = estimateTokens(prompt, { tools, countTokens: this.#history.countTokens })
     const ratio = Math.min(MOST, Math.max(LEAST, usage.promptTokens / estimate))
-    ratios.set(model, (ratios.get(model) ?? ratio) * (1 - WEIGHT) + ratio * WEIGHT)
+    const name = nameOf(model)
+    const mean = (ratios.get(name) ?? ratio) * (1 - WEIGHT) + ratio * WEIGHT
+    setNewest(ratios, name, mean, MAX_MODELS)
   }
 
   /** The prompt is another one than the provider has reported. */
